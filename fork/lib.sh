@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# Sourced by the shell scripts of fork/: paths and messages, nothing is run.
+set -eu
+
+ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+BUILD=$ROOT/build
+# The scripts that source this use what they need of it.
+# shellcheck disable=SC2034
+LINUX=$BUILD/linux LOGS=$BUILD/logs
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+warn() { printf '%s: warning: %s\n' "${0##*/}" "$*" >&2; }
+die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# run_step LABEL EXPECTED-SECONDS COMMAND...: progress on a terminal, log in build/logs
+run_step() {
+	step=$1 expect=$2
+	shift 2
+	"$ROOT/fork/progress" --label "$step" --expect "$expect" \
+		--log "$LOGS/$(printf %s "$step" | tr -c 'A-Za-z0-9+.\n' -).log" -- "$@"
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_FOLIO_ZERO_H
+#define _LINUX_FOLIO_ZERO_H
+
+struct folio;
+
+void folio_zero(struct folio *folio);
+
+#endif /* _LINUX_FOLIO_ZERO_H */

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every byte of a tmpfs file that was never written reads as zero: by read(),
+ * by mmap() and by sendfile(), before and after swap, with folios of 2 MiB, of
+ * 64 KiB and of one page. A fallocate() that fails or is killed gives back what
+ * it took, and nothing else.
+ */
+#define _GNU_SOURCE
+#include "kselftest_harness.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "vm_util.h"
+
+#define KB			1024UL
+#define MB			(1024 * KB)
+#define FILE_SIZE		(8 * MB)
+#define CHUNK			(64 * KB)
+#define SHMEM_64K		"/sys/kernel/mm/transparent_hugepage/hugepages-64kB/shmem_enabled"
+
+/* What is written; all the rest has to stay zero. */
+static const struct {
+	size_t start, len;
+} islands[] = {
+	{ 0, 1 },				/* first byte of a folio */
+	{ 4 * KB - 1, 2 },			/* across pages */
+	{ 64 * KB - 1, 2 },			/* across 64 KiB */
+	{ 64 * KB + 300, 5 * KB },
+	{ 2 * MB - 3, 6 },			/* across 2 MiB */
+	{ 3 * MB, 64 * KB },			/* whole pages */
+	{ 4 * MB - 1, 1 },			/* last byte of a folio */
+						/* 4 to 6 MiB: nothing at all */
+	{ FILE_SIZE - 1, 1 },
+};
+
+FIXTURE(shmem_zero)
+{
+	char dir[64];		/* where tmpfs is mounted, or empty */
+	char *model;		/* what the file should read as */
+	char *buf;
+	char was[16];		/* SHMEM_64K before */
+	int fd;
+};
+
+FIXTURE_VARIANT(shmem_zero)
+{
+	const char *options;	/* of the mount; NULL: a memfd with 64 KiB folios */
+	size_t folio_size;	/* 0: whatever comes */
+};
+
+FIXTURE_VARIANT_ADD(shmem_zero, huge_always)
+{
+	.options = "huge=always,size=64M",
+	.folio_size = 2 * MB,
+};
+
+FIXTURE_VARIANT_ADD(shmem_zero, memfd_64k)
+{
+	.folio_size = 64 * KB,
+};
+
+FIXTURE_VARIANT_ADD(shmem_zero, huge_never)
+{
+	.options = "huge=never,size=64M",
+};
+
+static int tmpfs_file(const char *dir)
+{
+	return open(dir, O_RDWR | O_TMPFILE, 0600);
+}
+
+FIXTURE_SETUP(shmem_zero)
+{
+	size_t i, j;
+
+	self->fd = -1;
+	if (variant->options) {
+		strcpy(self->dir, "/tmp/shmem_zero_XXXXXX");
+		if (unshare(CLONE_NEWNS) ||
+		    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+			SKIP(return, "a mount namespace needs root");
+		ASSERT_NE(mkdtemp(self->dir), NULL);
+		if (mount("shmem_zero", self->dir, "tmpfs", 0, variant->options)) {
+			int err = errno;
+
+			rmdir(self->dir);
+			self->dir[0] = '\0';
+			SKIP(return, "no tmpfs with %s: %s", variant->options, strerror(err));
+		}
+		self->fd = tmpfs_file(self->dir);
+	} else {
+		char line[128], *mark;
+
+		if (read_file(SHMEM_64K, line, sizeof(line)) <= 0)
+			SKIP(return, "no 64 KiB folios for shmem in this kernel");
+		mark = strchr(line, '[');
+		ASSERT_NE(mark, NULL);
+		ASSERT_EQ(sscanf(mark, "[%15[a-z_]]", self->was), 1);
+		if (access(SHMEM_64K, W_OK)) {
+			self->was[0] = '\0';
+			SKIP(return, "setting 64 KiB folios for shmem needs root");
+		}
+		write_file(SHMEM_64K, "always", sizeof("always"));
+		self->fd = memfd_create("shmem_zero", MFD_CLOEXEC);
+	}
+	ASSERT_GE(self->fd, 0);
+
+	self->model = calloc(1, FILE_SIZE);
+	self->buf = malloc(CHUNK);
+	ASSERT_NE(self->model, NULL);
+	ASSERT_NE(self->buf, NULL);
+	for (i = 0; i < ARRAY_SIZE(islands); i++)
+		for (j = islands[i].start; j < islands[i].start + islands[i].len; j++)
+			self->model[j] = 'a' + j % 23;
+}
+
+FIXTURE_TEARDOWN(shmem_zero)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	if (self->dir[0]) {
+		umount(self->dir);
+		rmdir(self->dir);
+	}
+	if (self->was[0])
+		write_file(SHMEM_64K, self->was, strlen(self->was) + 1);
+	free(self->model);
+	free(self->buf);
+}
+
+static int write_islands(int fd, const char *model)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(islands); i++)
+		if (pwrite(fd, model + islands[i].start, islands[i].len, islands[i].start) !=
+		    (ssize_t)islands[i].len)
+			return -1;
+	return 0;
+}
+
+/* Offset of the first byte that differs, or -1 */
+static long differs(const char *a, const char *b, size_t len)
+{
+	size_t i;
+
+	if (!memcmp(a, b, len))
+		return -1;
+	for (i = 0; a[i] == b[i]; i++)
+		;
+	return i;
+}
+
+static long differs_by_read(int fd, const char *model, char *buf, size_t size)
+{
+	size_t pos;
+	long at;
+
+	for (pos = 0; pos < size; pos += CHUNK) {
+		memset(buf, 0xff, CHUNK);
+		if (pread(fd, buf, CHUNK, pos) != CHUNK)
+			return pos;
+		at = differs(buf, model + pos, CHUNK);
+		if (at >= 0)
+			return pos + at;
+	}
+	return -1;
+}
+
+static long differs_by_mmap(int fd, const char *model, size_t size)
+{
+	char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	long at;
+
+	if (map == MAP_FAILED)
+		return 0;
+	at = differs(map, model, size);
+	munmap(map, size);
+	return at;
+}
+
+static long differs_by_sendfile(int fd, const char *model, char *buf, size_t size)
+{
+	off_t pos = 0;
+	int p[2];
+	long at = -1;
+
+	if (pipe(p))
+		return 0;
+	while (at < 0 && pos < (off_t)size) {
+		off_t start = pos;
+		ssize_t sent = sendfile(p[1], fd, &pos, CHUNK / 2);
+		ssize_t got = 0, n;
+
+		if (sent <= 0) {
+			at = pos;
+			break;
+		}
+		while (got < sent) {
+			n = read(p[0], buf + got, sent - got);
+			if (n <= 0)
+				break;
+			got += n;
+		}
+		at = differs(buf, model + start, got);
+		at = got != sent ? start : at < 0 ? -1 : start + at;
+	}
+	close(p[0]);
+	close(p[1]);
+	return at;
+}
+
+/* Does the folio that holds @offset have the size that the variant wants? */
+static bool folio_has_size(int fd, size_t offset, size_t size)
+{
+	int pagemap = open("/proc/self/pagemap", O_RDONLY);
+	int flags = open("/proc/kpageflags", O_RDONLY);
+	int order = sz2ord(size, psize()), orders[16] = { 0 };
+	char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, offset);
+	bool ok = false;
+
+	if (map != MAP_FAILED) {
+		force_read_pages(map, size / psize(), psize());
+		ok = !gather_folio_orders(map, size, pagemap, flags, orders, ARRAY_SIZE(orders)) &&
+		     orders[order] == 1;
+		munmap(map, size);
+	}
+	close(pagemap);
+	close(flags);
+	return ok;
+}
+
+#define ASSERT_FALLOCATED()						\
+do {									\
+	ASSERT_EQ(fallocate(self->fd, 0, 0, FILE_SIZE), 0);		\
+	ASSERT_EQ(write_islands(self->fd, self->model), 0);		\
+} while (0)
+
+#define SKIP_WITHOUT_LARGE_FOLIOS()					\
+do {									\
+	if (variant->folio_size &&					\
+	    !folio_has_size(self->fd, 4 * MB, variant->folio_size))	\
+		SKIP(return, "no folio of %zu KiB was had",		\
+		     variant->folio_size / KB);				\
+} while (0)
+
+TEST_F(shmem_zero, read)
+{
+	ASSERT_FALLOCATED();
+	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, FILE_SIZE), -1);
+	SKIP_WITHOUT_LARGE_FOLIOS();
+}
+
+TEST_F(shmem_zero, mmap)
+{
+	ASSERT_FALLOCATED();
+	EXPECT_EQ(differs_by_mmap(self->fd, self->model, FILE_SIZE), -1);
+	SKIP_WITHOUT_LARGE_FOLIOS();
+}
+
+TEST_F(shmem_zero, sendfile)
+{
+	ASSERT_FALLOCATED();
+	EXPECT_EQ(differs_by_sendfile(self->fd, self->model, self->buf, FILE_SIZE), -1);
+	SKIP_WITHOUT_LARGE_FOLIOS();
+}
+
+/* A second fallocate() clears what the first one left, and keeps the data. */
+TEST_F(shmem_zero, fallocate_again)
+{
+	ASSERT_FALLOCATED();
+	ASSERT_EQ(fallocate(self->fd, 0, 0, FILE_SIZE), 0);
+	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, FILE_SIZE), -1);
+	SKIP_WITHOUT_LARGE_FOLIOS();
+}
+
+static int cgroup_write(const char *cg, const char *file, const char *value)
+{
+	char path[PATH_MAX];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "%s/%s", cg, file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -1;
+	ret = write(fd, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -1;
+	close(fd);
+	return ret;
+}
+
+static long cgroup_read(const char *cg, const char *file)
+{
+	char path[PATH_MAX], value[32];
+
+	snprintf(path, sizeof(path), "%s/%s", cg, file);
+	return read_file(path, value, sizeof(value)) > 0 ? atol(value) : -1;
+}
+
+/*
+ * Folios that were fallocated and never touched are cleared on their way to
+ * swap; what is all zero is not written there, and cleared again on its way
+ * back.
+ */
+TEST_F(shmem_zero, swap)
+{
+	const char *cg = "/sys/fs/cgroup/shmem_zero", *why = NULL;
+	long swapped = 0;
+	int i;
+
+	cgroup_write("/sys/fs/cgroup", "cgroup.subtree_control", "+memory");
+	if (mkdir(cg, 0755) && errno != EEXIST)
+		SKIP(return, "no cgroup v2 at /sys/fs/cgroup to make a group in");
+	if (cgroup_write(cg, "cgroup.procs", "0") || cgroup_read(cg, "memory.swap.current") < 0) {
+		why = "no memory controller, or no swap, in cgroup v2";
+		goto out;
+	}
+	ASSERT_FALLOCATED();
+	for (i = 0; i < 20 && swapped < (long)FILE_SIZE * 3 / 4; i++) {
+		cgroup_write(cg, "memory.reclaim", "8M swappiness=max");
+		swapped = cgroup_read(cg, "memory.swap.current");
+	}
+	TH_LOG("%ld KiB of %lu KiB swapped out", swapped / 1024, FILE_SIZE / KB);
+	if (swapped < (long)FILE_SIZE / 2) {
+		why = "swap is off, or too small";
+		goto out;
+	}
+	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, FILE_SIZE / 2), -1);
+	EXPECT_EQ(differs_by_mmap(self->fd, self->model, FILE_SIZE * 3 / 4), -1);
+	EXPECT_EQ(differs_by_sendfile(self->fd, self->model, self->buf, FILE_SIZE), -1);
+out:
+	cgroup_write("/sys/fs/cgroup", "cgroup.procs", "0");
+	rmdir(cg);
+	if (why)
+		SKIP(return, "%s", why);
+}
+
+static long blocks(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -1 : st.st_blocks;
+}
+
+TEST_F(shmem_zero, fallocate_fails)
+{
+	struct statfs before, after;
+	int other;
+
+	if (!variant->options)
+		SKIP(return, "a memfd has no size limit");
+	ASSERT_FALLOCATED();
+	other = tmpfs_file(self->dir);
+	ASSERT_GE(other, 0);
+	ASSERT_EQ(statfs(self->dir, &before), 0);
+
+	/* Not more than the file system, which fails early; more than is free */
+	ASSERT_EQ(fallocate(other, 0, 0, 62 * MB), -1);
+	ASSERT_EQ(errno, ENOSPC);
+
+	ASSERT_EQ(statfs(self->dir, &after), 0);
+	EXPECT_EQ(before.f_bfree, after.f_bfree);
+	EXPECT_EQ(blocks(other), 0);
+	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, FILE_SIZE), -1);
+
+	/* What it gave back can be had. */
+	EXPECT_EQ(fallocate(other, 0, 0, 32 * MB), 0);
+	close(other);
+}
+
+TEST_F(shmem_zero, fallocate_killed)
+{
+	const size_t size = variant->options ? 60 * MB : 256 * MB;
+	long kept, now = 0;
+	int i, status;
+	bool done;
+	pid_t pid;
+
+	/* Some data in front, which has to survive. */
+	ASSERT_EQ(fallocate(self->fd, 0, 0, 4 * MB), 0);
+	ASSERT_EQ(pwrite(self->fd, self->model, MB, 0), (ssize_t)MB);
+	kept = blocks(self->fd);
+	ASSERT_GT(kept, 0);
+
+	for (i = 0; i < 50; i++) {
+		pid = fork();
+		ASSERT_GE(pid, 0);
+		if (!pid)
+			_exit(fallocate(self->fd, 0, 4 * MB, size - 4 * MB) ? 1 : 0);
+		do {
+			done = waitpid(pid, &status, WNOHANG) == pid;
+		} while (!done && blocks(self->fd) <= kept && !sched_yield());
+		if (!done) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+		}
+		now = blocks(self->fd);
+		if (now * 512 < (long)size)
+			break;
+		/* It was done before the signal came: again. */
+		ASSERT_EQ(fallocate(self->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				    4 * MB, size), 0);
+	}
+	if (i == 50)
+		SKIP(return, "fallocate() was always done before the signal came");
+	EXPECT_EQ(now, kept);
+	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, MB), -1);
+}
+
+TEST_HARNESS_MAIN
