@@ -3,7 +3,8 @@
 # Sourced by the shell scripts of fork/: paths and messages, nothing is run.
 set -eu
 
-ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+ROOT=${ROOT%/fork*}
 BUILD=$ROOT/build
 # The scripts that source this use what they need of it.
 # shellcheck disable=SC2034

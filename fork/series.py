@@ -6,6 +6,7 @@
     series.py refresh     write the commits of lf back into the queue
     series.py check-sync  prove that both say the same, byte for byte
     series.py rebase      move the queue to the base that fork/base fetched
+    series.py sync        prepare, for a build: commits that are ahead stay as they are
     series.py list        print the series: topic, commit, subject
 
 prepare and refresh remember what they last wrote, in build/linux/.git/lf-state.
@@ -477,6 +478,21 @@ def prepare():
         len(commits), git("log", "-1", "--format=%s", "base"), tip[:12]))
 
 
+def sync():
+    """What a build needs: the queue as commits, or the work that is going on."""
+    q, state = Queue(), load_state()
+    if state is not None:
+        tip_new = set(git("diff", "--no-renames", "--diff-filter=A", "--name-only", "base", "lf").splitlines())
+        dirty = [l[3:] for l in git("status", "--porcelain", "--untracked-files=no").splitlines()]
+        busy = ("HEAD is not lf" if git("symbolic-ref", "-q", "HEAD", ok=None) != "refs/heads/lf" else
+                "%d commits to refresh" % len(local_commits(state)) if local_commits(state) else
+                "uncommitted changes" if set(dirty) - tip_new - set(q.new_files()) else "")
+        if busy:
+            say("note: build/linux is used as it is (%s)" % busy)
+            return
+    prepare()
+
+
 def refresh():
     q, keep, state = Queue(), os.environ.get("KEEP", ""), load_state()
     if state is None:
@@ -612,7 +628,7 @@ def listing():
 
 
 COMMANDS = {"prepare": prepare, "refresh": refresh, "check-sync": check_sync,
-            "rebase": rebase, "list": listing}
+            "rebase": rebase, "sync": sync, "list": listing}
 if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)
 if os.environ.get("KEEP", "") not in ("", "repo", "linux"):

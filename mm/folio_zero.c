@@ -31,8 +31,8 @@ static void clear_extent(struct page *page, unsigned int nr_pages)
  * Clears all folio_size(@folio) bytes, of any order, through the kernel's
  * mapping and flushes the data cache for user mappings that alias it: the
  * caller neither maps the folio nor calls flush_dcache_folio().  Flags are left
- * alone.  The caller sets the uptodate flag afterwards, never before:
- * folio_mark_uptodate() orders the zeroes in front of the flag.
+ * alone.  The caller sets PG_uptodate afterwards, never before:
+ * folio_mark_uptodate() orders the zeroes in front of it.
  *
  * The folio is cleared in the largest extents that the architecture's
  * clear_pages() takes.  clear_pages() does not reschedule, so a kernel that

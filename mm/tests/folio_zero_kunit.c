@@ -21,6 +21,14 @@ static void put_folio(void *folio)
 	folio_put(folio);
 }
 
+static void soil(struct folio *folio)
+{
+	long i;
+
+	for (i = 0; i < folio_nr_pages(folio); i++)
+		memset_page(folio_page(folio, i), 0, PATTERN, PAGE_SIZE);
+}
+
 /*
  * A folio full of PATTERN, from highmem where there is any, put when the test
  * ends.  Skips the test when memory is short.
@@ -29,14 +37,12 @@ static struct folio *dirty_folio(struct kunit *test, unsigned int order)
 {
 	struct folio *folio = folio_alloc(GFP_HIGHUSER | __GFP_NOWARN | __GFP_NORETRY,
 					  order);
-	long i;
 
 	if (!folio)
 		kunit_skip(test, "no memory for a folio of order %u", order);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_folio, folio));
 
-	for (i = 0; i < folio_nr_pages(folio); i++)
-		memset_page(folio_page(folio, i), 0, PATTERN, PAGE_SIZE);
+	soil(folio);
 	return folio;
 }
 
@@ -57,7 +63,7 @@ static long first_page_without(struct folio *folio, u8 byte)
 }
 
 /* The parameter is the order plus one, since NULL ends the list. */
-static const void *next_order(struct kunit *test, const void *prev, char *desc)
+static const void *order_params(struct kunit *test, const void *prev, char *desc)
 {
 	unsigned long order = (unsigned long)prev;
 
@@ -86,6 +92,18 @@ static int cmp_pfn(const void *a, const void *b)
 	return cmp_int(folio_pfn(*(struct folio **)a), folio_pfn(*(struct folio **)b));
 }
 
+static void expect_one_zeroed(struct kunit *test, struct folio **folios, int zeroed)
+{
+	int i;
+
+	for (i = 0; i < NR_FOLIOS; i++) {
+		u8 byte = i == zeroed ? 0 : PATTERN;
+
+		KUNIT_EXPECT_EQ_MSG(test, -1, first_page_without(folios[i], byte),
+				    "folio %d, zeroed: %d", i, zeroed);
+	}
+}
+
 /* Zero a folio that lies directly between, or beside, others of its size. */
 static void folio_zero_spares_neighbours(struct kunit *test)
 {
@@ -104,16 +122,12 @@ static void folio_zero_spares_neighbours(struct kunit *test)
 		kunit_skip(test, "no two of %d folios are adjacent", NR_FOLIOS);
 
 	folio_zero(folios[victim]);
-	for (i = 0; i < NR_FOLIOS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, -1,
-				    first_page_without(folios[i], i == victim ? 0 : PATTERN),
-				    "folio %d, zeroed: %d", i, victim);
-	/* And from the other side. */
-	folio_zero(folios[victim + 1]);
-	for (i = 0; i < NR_FOLIOS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, -1,
-				    first_page_without(folios[i], (i == victim || i == victim + 1) ? 0 : PATTERN),
-				    "folio %d, zeroed: %d and the next", i, victim);
+	expect_one_zeroed(test, folios, victim);
+
+	/* The same from the other side. */
+	soil(folios[victim]);
+	folio_zero(folios[++victim]);
+	expect_one_zeroed(test, folios, victim);
 }
 
 static void folio_zero_leaves_flags_alone(struct kunit *test)
@@ -131,9 +145,9 @@ static void folio_zero_leaves_flags_alone(struct kunit *test)
 }
 
 static struct kunit_case folio_zero_cases[] = {
-	KUNIT_CASE_PARAM(folio_zero_clears_every_byte, next_order),
-	KUNIT_CASE_PARAM(folio_zero_spares_neighbours, next_order),
-	KUNIT_CASE_PARAM(folio_zero_leaves_flags_alone, next_order),
+	KUNIT_CASE_PARAM(folio_zero_clears_every_byte, order_params),
+	KUNIT_CASE_PARAM(folio_zero_spares_neighbours, order_params),
+	KUNIT_CASE_PARAM(folio_zero_leaves_flags_alone, order_params),
 	{}
 };
 
@@ -141,6 +155,7 @@ static struct kunit_suite folio_zero_suite = {
 	.name = "folio_zero",
 	.test_cases = folio_zero_cases,
 };
+
 kunit_test_suite(folio_zero_suite);
 
 MODULE_DESCRIPTION("KUnit tests for folio_zero()");
