@@ -5,7 +5,7 @@
 .NOTPARALLEL:
 .PHONY: help boot test prepare refresh check-sync rebase list kernel menuconfig deb \
 	run shell kunit selftests check tools-test bench baseline deps base-info clean
-export KSRC BASE CONFIG TREE KEEP CPUS NODES MEM TIMEOUT APPEND QEMU CMD RIG T JOBS WRITE EXPECT
+export KSRC BASE CONFIG TREE KEEP CPUS NODES MEM TIMEOUT APPEND QEMU CMD RIG T JOBS EXPECT
 
 # What is there to build: the queue as commits, unless work in build/linux is ahead
 sync = fork/deps base && fork/base && fork/series.py sync
@@ -41,7 +41,7 @@ deb: ## Debian packages of the kernel: CONFIG=/boot/config-VERSION, or any confi
 	@fork/deps deb && $(sync) && fork/kernel deb
 
 ##@ Run: CPUS=2 NODES=1 MEM=2G TIMEOUT=s APPEND='kernel words' QEMU='QEMU words'
-run: ## one command on this machine's own root, in the VM: CMD='...' (WRITE=DIR it may write)
+run: ## one command on this machine's own root, in the VM: CMD='...'
 	@fork/deps vm && fork/vng && $(sync) && fork/kernel && fork/vm run "$$CMD"
 shell: ## a prompt there
 	@fork/deps vm && fork/vng && $(sync) && fork/kernel && fork/vm shell

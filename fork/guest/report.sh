@@ -20,8 +20,9 @@ esac
 # 32 MiB of tmpfs, allocated and read back. Nobody wrote to it: it has to be
 # zero. The second fallocate() makes it so, with folio_zero(); the first leaves
 # that for whoever needs the folio.
-huge=,huge=always
-mount -t tmpfs -o size=64m$huge none /mnt 2>/dev/null || { huge=; mount -t tmpfs -o size=64m none /mnt; } || exit 1
+huge=
+[ ! -e $thp ] || huge=,huge=always
+mount -t tmpfs -o size=64m$huge none /mnt || exit 1
 tracing=/sys/kernel/tracing
 if [ -e $tracing/kprobe_events ] && grep -q ' folio_zero$' /proc/kallsyms; then
 	echo 'p:lf/folio_zero folio_zero' >$tracing/kprobe_events

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every byte of a tmpfs file that was never written reads as zero: by read(),
- * by mmap() and by sendfile(), before and after swap, with folios of 2 MiB, of
- * 64 KiB and of one page. A fallocate() that fails or is killed gives back what
- * it took, and nothing else.
+ * Every byte of shmem that was never written reads as zero: by read(), by mmap()
+ * and by sendfile(), before and after swap, with folios of 2 MiB, of 64 KiB and
+ * of one page. A fallocate() that fails or is killed gives back what it took,
+ * and nothing else.
  */
 #define _GNU_SOURCE
 #include "kselftest_harness.h"
@@ -50,13 +50,14 @@ FIXTURE(shmem_zero)
 	char dir[64];		/* where tmpfs is mounted, or empty */
 	char *model;		/* what the file should read as */
 	char *buf;
+	char *anon;		/* the mapping of anon_64k */
 	char was[16];		/* SHMEM_64K before */
 	int fd;
 };
 
 FIXTURE_VARIANT(shmem_zero)
 {
-	const char *options;	/* of the mount; NULL: a memfd with 64 KiB folios */
+	const char *options;	/* of the mount; NULL: shared anonymous memory */
 	size_t folio_size;	/* 0: whatever comes */
 };
 
@@ -66,7 +67,8 @@ FIXTURE_VARIANT_ADD(shmem_zero, huge_always)
 	.folio_size = 2 * MB,
 };
 
-FIXTURE_VARIANT_ADD(shmem_zero, memfd_64k)
+/* Only the faults of shared anonymous memory get folios of a chosen size. */
+FIXTURE_VARIANT_ADD(shmem_zero, anon_64k)
 {
 	.folio_size = 64 * KB,
 };
@@ -75,6 +77,24 @@ FIXTURE_VARIANT_ADD(shmem_zero, huge_never)
 {
 	.options = "huge=never,size=64M",
 };
+
+/* Shared anonymous memory, aligned so that any folio fits, as a file */
+static int anon_file(char **map)
+{
+	char *start, path[96];
+
+	start = mmap(NULL, FILE_SIZE + 2 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (start == MAP_FAILED)
+		return -1;
+	start = (char *)(((uintptr_t)start + 2 * MB - 1) & ~(2 * MB - 1));
+	*map = mmap(start, FILE_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (*map == MAP_FAILED)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx",
+		 (unsigned long)*map, (unsigned long)*map + FILE_SIZE);
+	return open(path, O_RDWR);
+}
 
 static int tmpfs_file(const char *dir)
 {
@@ -112,7 +132,7 @@ FIXTURE_SETUP(shmem_zero)
 		snprintf(self->was, sizeof(self->was), "%.*s",
 			 (int)strcspn(mark + 1, "]"), mark + 1);
 		write_file(SHMEM_64K, "always", sizeof("always"));
-		self->fd = memfd_create("shmem_zero", MFD_CLOEXEC);
+		self->fd = anon_file(&self->anon);
 	}
 	ASSERT_GE(self->fd, 0);
 
@@ -244,17 +264,22 @@ static bool folio_has_size(int fd, size_t offset, size_t size)
 	return ok;
 }
 
-#define ASSERT_FALLOCATED()						\
-do {									\
-	ASSERT_EQ(fallocate(self->fd, 0, 0, FILE_SIZE), 0);		\
-	ASSERT_EQ(write_islands(self->fd, self->model), 0);		\
-} while (0)
+/* Give the file all its folios, without writing to them, and then the islands. */
+static int fill(int fd, char *anon, const char *model)
+{
+	if (anon)
+		force_read_pages(anon, FILE_SIZE / psize(), psize());
+	else if (fallocate(fd, 0, 0, FILE_SIZE))
+		return -1;
+	return write_islands(fd, model);
+}
 
 #define NO_FOLIOS	"no folio of the size wanted was had"
+#define NO_FALLOCATE	"fallocate() gives no folios of this size"
 
 TEST_F(shmem_zero, read)
 {
-	ASSERT_FALLOCATED();
+	ASSERT_EQ(fill(self->fd, self->anon, self->model), 0);
 	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, FILE_SIZE), -1);
 	if (!folio_has_size(self->fd, 4 * MB, variant->folio_size))
 		SKIP(return, NO_FOLIOS);
@@ -262,7 +287,7 @@ TEST_F(shmem_zero, read)
 
 TEST_F(shmem_zero, mmap)
 {
-	ASSERT_FALLOCATED();
+	ASSERT_EQ(fill(self->fd, self->anon, self->model), 0);
 	EXPECT_EQ(differs_by_mmap(self->fd, self->model, FILE_SIZE), -1);
 	if (!folio_has_size(self->fd, 4 * MB, variant->folio_size))
 		SKIP(return, NO_FOLIOS);
@@ -270,7 +295,7 @@ TEST_F(shmem_zero, mmap)
 
 TEST_F(shmem_zero, sendfile)
 {
-	ASSERT_FALLOCATED();
+	ASSERT_EQ(fill(self->fd, self->anon, self->model), 0);
 	EXPECT_EQ(differs_by_sendfile(self->fd, self->model, self->buf, FILE_SIZE), -1);
 	if (!folio_has_size(self->fd, 4 * MB, variant->folio_size))
 		SKIP(return, NO_FOLIOS);
@@ -279,7 +304,7 @@ TEST_F(shmem_zero, sendfile)
 /* A second fallocate() clears what the first one left, and keeps the data. */
 TEST_F(shmem_zero, fallocate_again)
 {
-	ASSERT_FALLOCATED();
+	ASSERT_EQ(fill(self->fd, self->anon, self->model), 0);
 	ASSERT_EQ(fallocate(self->fd, 0, 0, FILE_SIZE), 0);
 	EXPECT_EQ(differs_by_read(self->fd, self->model, self->buf, FILE_SIZE), -1);
 	if (!folio_has_size(self->fd, 4 * MB, variant->folio_size))
@@ -326,7 +351,7 @@ TEST_F(shmem_zero, swap)
 		why = "no memory controller, or no swap, in cgroup v2";
 		goto out;
 	}
-	ASSERT_FALLOCATED();
+	ASSERT_EQ(fill(self->fd, self->anon, self->model), 0);
 	for (i = 0; i < 20 && swapped < (long)FILE_SIZE * 3 / 4; i++) {
 		cgroup_write(cg, "memory.reclaim", "8M swappiness=max");
 		swapped = cgroup_read(cg, "memory.swap.current");
@@ -359,8 +384,8 @@ TEST_F(shmem_zero, fallocate_fails)
 	int other;
 
 	if (!variant->options)
-		SKIP(return, "a memfd has no size limit");
-	ASSERT_FALLOCATED();
+		SKIP(return, NO_FALLOCATE);
+	ASSERT_EQ(fill(self->fd, self->anon, self->model), 0);
 	other = tmpfs_file(self->dir);
 	ASSERT_GE(other, 0);
 	ASSERT_EQ(statfs(self->dir, &before), 0);
@@ -381,11 +406,14 @@ TEST_F(shmem_zero, fallocate_fails)
 
 TEST_F(shmem_zero, fallocate_killed)
 {
-	const size_t size = variant->options ? 60 * MB : 256 * MB;
+	const size_t size = 60 * MB;
 	long kept, now = 0;
 	int i, status;
 	bool done;
 	pid_t pid;
+
+	if (!variant->options)
+		SKIP(return, NO_FALLOCATE);
 
 	/* Some data in front, which has to survive. */
 	ASSERT_EQ(fallocate(self->fd, 0, 0, 4 * MB), 0);
