@@ -28,7 +28,7 @@ refresh: ## write the commits of lf back into patches/ and the new files (KEEP=r
 check-sync: ## prove that both say the same
 	@fork/deps base && fork/base && fork/series.py check-sync
 rebase: ## move the series to another base: KSRC=TREE-OR-TARBALL [BASE=COMMIT]
-	@fork/deps base && fork/base && fork/base --rebase && fork/series.py rebase
+	@fork/deps base && KSRC= fork/base && fork/base --rebase && fork/series.py rebase
 list: ## the series: topic, commit, subject
 	@fork/series.py list
 

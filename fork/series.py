@@ -369,7 +369,11 @@ def merge_files(q, state, keep):
         die("build/linux has changes that are not committed: %s" % " ".join(dirty[:9]),
             "git -C build/linux commit (or stash), then again")
     take, clash = {}, []
-    for f in sorted(set(tip_files) | set(q.new_files())):
+    both = sorted(set(tip_files) | set(q.new_files()))
+    in_base = git("ls-tree", "-r", "--name-only", "base", "--", *both).splitlines() if both else ()
+    for f in both:
+        if f in in_base:
+            continue        # no new file at all: the import says so
         was = state["files"].get(f)
         here, there = read(repo(f), none=True), read(os.path.join(LINUX, f), none=True)
         if sha(here) == sha(there) or sha(there) == was:
@@ -409,7 +413,7 @@ def move_lf(tip, carried):
 def stop_at(q, e):
     """Leave the user in a git am with the patch that does not apply."""
     base = git("log", "-1", "--format=%s", "base")
-    pinned = q.base.split()[3]
+    pinned = q.base.split()[4]
     lines = ["patches/%s does not apply: %s" % (e.patch.name, e.why)]
     if "patch failed" in e.why or "does not apply" in e.why:
         if (read(os.path.join(LINUX, ".git/lf-base"), none=True) or b"").split()[-1:] != [
@@ -499,6 +503,7 @@ def refresh():
         die("build/linux was not made by prepare: make prepare")
     on_lf()
     finish_rebase(q)
+    state = load_state()
     ahead = local_commits(state)
     now = q.digest()
     edited = sorted(n for n in set(now) | set(state["queue"]) if now.get(n) != state["queue"].get(n))
