@@ -44,8 +44,8 @@ static void clear_extent(struct page *page, unsigned int nr_pages)
  * folio_zero_user(), which handles aliasing by address and keeps the
  * neighbourhood of the fault in the cache.
  *
- * Context: Process context.  May sleep: no spinlock, page table lock or
- * kmap_local mapping may be held.
+ * Context: Process context.  May sleep: no spinlock or page table lock may be
+ * held, and no kmap_atomic() mapping.
  */
 void folio_zero(struct folio *folio)
 {

@@ -8,6 +8,8 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/sort.h>
 #include <linux/string.h>
 
@@ -15,6 +17,7 @@ MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING");
 
 #define PATTERN		0xa5
 #define NR_FOLIOS	8
+#define MAX_SIZE	SZ_16M	/* of a folio: NR_FOLIOS of them have to be had */
 
 static void put_folio(void *folio)
 {
@@ -25,8 +28,10 @@ static void soil(struct folio *folio)
 {
 	long i;
 
-	for (i = 0; i < folio_nr_pages(folio); i++)
+	for (i = 0; i < folio_nr_pages(folio); i++) {
 		memset_page(folio_page(folio, i), 0, PATTERN, PAGE_SIZE);
+		cond_resched();
+	}
 }
 
 /*
@@ -58,6 +63,7 @@ static long first_page_without(struct folio *folio, u8 byte)
 		kunmap_local(addr);
 		if (other)
 			return i;
+		cond_resched();
 	}
 	return -1;
 }
@@ -67,7 +73,7 @@ static const void *order_params(struct kunit *test, const void *prev, char *desc
 {
 	unsigned long order = (unsigned long)prev;
 
-	if (order > MAX_PAGE_ORDER)
+	if (order > MAX_PAGE_ORDER || PAGE_SIZE << order > MAX_SIZE)
 		return NULL;
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "order %lu", order);
 	return (void *)(order + 1);
