@@ -5,6 +5,10 @@
 .NOTPARALLEL:
 .PHONY: help boot test prepare refresh check-sync rebase list kernel menuconfig deb \
 	run shell kunit selftests check tools-test bench baseline deps base-info clean
+# A $ in these is the shell's of the guest, not make's
+override CMD := $(value CMD)
+override APPEND := $(value APPEND)
+override QEMU := $(value QEMU)
 export KSRC BASE CONFIG TREE KEEP CPUS NODES MEM TIMEOUT APPEND QEMU CMD RIG T JOBS EXPECT
 
 # What is there to build: the queue as commits, unless work in build/linux is ahead
@@ -28,7 +32,7 @@ refresh: ## write the commits of lf back into patches/ and the new files (KEEP=r
 check-sync: ## prove that both say the same
 	@fork/deps base && fork/base && fork/series.py check-sync
 rebase: ## move the series to another base: KSRC=TREE-OR-TARBALL [BASE=COMMIT]
-	@fork/deps base && KSRC= fork/base && fork/base --rebase && fork/series.py rebase
+	@fork/deps base && KSRC= BASE= fork/base && fork/base --rebase && fork/series.py rebase
 list: ## the series: topic, commit, subject
 	@fork/series.py list
 

@@ -10,6 +10,10 @@ BUILD=$ROOT/build
 # shellcheck disable=SC2034
 LINUX=$BUILD/linux LOGS=$BUILD/logs
 
+# A hook's or a user's GIT_DIR and the like are about another repository.
+# shellcheck disable=SC2046
+! command -v git >/dev/null || unset $(git rev-parse --local-env-vars)
+
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 warn() { printf '%s: warning: %s\n' "${0##*/}" "$*" >&2; }
 die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }

@@ -30,8 +30,13 @@ FIXED = [x for o in """diff.noprefix=false diff.mnemonicPrefix=false diff.algori
     core.autocrlf=false core.fileMode=true color.ui=false format.signOff=false
     format.subjectPrefix=PATCH format.encodeEmailHeaders=false format.mboxrd=false
     format.useAutoBase=false i18n.logOutputEncoding=UTF-8 core.commentChar=#
-    mailinfo.scissors=false apply.whitespace=nowarn core.attributesFile=/dev/null""".split()
+    i18n.commitEncoding=UTF-8 mailinfo.scissors=false apply.whitespace=nowarn core.attributesFile=/dev/null""".split()
     for x in ("-c", o)]
+
+
+# What names another repository (a hook's GIT_DIR, say) or changes the output
+LOCAL_ENV = subprocess.run(["git", "rev-parse", "--local-env-vars"], stdout=subprocess.PIPE,
+                           text=True).stdout.split() + ["GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"]
 
 
 def die(*lines):
@@ -44,10 +49,9 @@ def say(line):
 
 
 def run(*args, input=None, env=None, ok=(0,), cwd=LINUX):
-    e = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null",
+    e = {k: v for k, v in os.environ.items() if k not in LOCAL_ENV}
+    e.update(GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null",
              LC_ALL="C.UTF-8", TZ="UTC", **(env or {}))
-    for k in ("GIT_DIR", "GIT_WORK_TREE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"):
-        e.pop(k, None)
     p = subprocess.run(["git", *FIXED, *args], cwd=cwd, env=e, input=input,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if ok and p.returncode not in ok:
@@ -67,13 +71,19 @@ def read(path, none=False):
         if none:
             return None
         raise
+    except (IsADirectoryError, NotADirectoryError):
+        die("%s is a directory, or lies in what is a file: move it away" % os.path.relpath(path, ROOT))
 
 
 def write(path, data):
     if read(path, none=True) != data:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as f:
+        executable = os.access(path, os.X_OK)
+        with open(path + ".lf-new", "wb") as f:
             f.write(data)
+        if executable:
+            os.chmod(path + ".lf-new", 0o755)
+        os.replace(path + ".lf-new", path)      # whole or not at all
         return True
     return False
 
@@ -122,13 +132,18 @@ class Queue:
         return {f: p for p in self.patches() for f in p.files}
 
     def lint(self):
-        seen, bad = set(), []
+        seen, subjects, bad = set(), {}, []
         for p in self.patches():
             if p.name in seen:
                 bad.append("patches/series names %s twice" % p.name)
             seen.add(p.name)
             if not os.path.isfile(repo("patches/" + p.name)):
                 bad.append("patches/series names %s, which does not exist" % p.name)
+            else:
+                subject = subject_of(read(repo("patches/" + p.name)))
+                if subject in subjects:
+                    bad.append("%s and %s have one subject, '%s'" % (subjects[subject], p.name, subject))
+                subjects[subject] = p.name
             for f in p.files:
                 if f.split("/")[0] not in KERNEL_DIRS or ".." in f:
                     bad.append("%s (of %s) is not a kernel path" % (f, p.name))
@@ -211,7 +226,7 @@ def import_queue(q):
         for m in re.finditer(rb"^new file mode.*\n(?:.*\n)*?\+\+\+ b/(.*)", diff, re.M):
             raise Failed(i, p, "its hunks create %s: a new file is a file here, at that path, "
                                "named in patches/series" % m[1].decode())
-        if re.search(rb"^@@ |^(old|deleted) mode|^deleted file", diff, re.M):
+        if re.search(rb"^diff --git ", diff, re.M):
             r = run("apply", "--cached", difff, env=index, ok=None)
             if r.returncode:
                 r = run("apply", "--cached", "--3way", difff, env=index, ok=None)
@@ -245,6 +260,30 @@ def subject_of(mail):
     return re.sub(r"\n[ \t]", " ", m[1]) if m else ""
 
 
+def hunks(mail):
+    m = re.search(rb"^diff --git ", mail, re.M)
+    return mail[m.start():] if m else b""
+
+
+def exact(c, subject, mail):
+    """A mail cannot say all that a commit can; stop before anything is lost."""
+    msgf = os.path.join(LINUX, ".git/lf-msg")
+    head = git("mailinfo", msgf, os.path.join(LINUX, ".git/lf-diff"), input=mail)
+    info = dict(l.split(": ", 1) for l in head.splitlines() if ": " in l)
+    want = git("log", "-1", "--format=%an%n%ae%n%at%n%B", c).split("\n", 3)
+    got = [info.get("Author"), info.get("Email"), git(
+        "log", "-1", "--format=%at", git("commit-tree", "base^{tree}", input=b"x", env=dict(
+            IDENT, GIT_AUTHOR_NAME="x", GIT_AUTHOR_EMAIL="x", GIT_AUTHOR_DATE=info.get("Date", "")))),
+        info.get("Subject", "") + "\n\n" + read(msgf).decode(errors="surrogateescape")]
+    for what, a, b in zip(("author", "author's address", "date", "message"), want, got):
+        if what == "message":
+            a, b = (re.sub(r"[ \t]+$", "", x.strip(), flags=re.M) for x in (a, b))
+        if a != b:
+            die("commit '%s': a mail would change its %s, from '%s' to '%s': reword it" % (
+                subject, what, *[(x or "")[:60].replace("\n", "|") for x in (a, b)]),
+                "(no [tag] or Re: before the subject, no From:, Date: or Subject: line at the top of the text)")
+
+
 def export(q, tip):
     """(queue, {patch: bytes}, {new file: (bytes, executable)}) of base..tip."""
     if git("rev-list", "--merges", "base.." + tip):
@@ -252,13 +291,14 @@ def export(q, tip):
     if git("merge-base", "base", tip) != git("rev-parse", "base^{commit}"):
         die("lf does not stand on the tag base: git -C build/linux rebase base lf "
             "(make rebase moves the series to another base)")
-    topic_of, name_of = {}, {}
+    topic_of, name_of, hunks_of = {}, {}, {}
     for t, (_, ps) in enumerate(q.topics):
         for p in ps:
             topic_of[p.name] = t
             data = read(repo("patches/" + p.name), none=True)
             if data:
                 name_of[subject_of(data)] = p
+                hunks_of[hunks(data), tuple(sorted(p.files))] = p
     brought, patches, files, order, topic, used = {}, {}, {}, [], None, set()
     for c in git("rev-list", "--reverse", "base.." + tip).splitlines():
         subject = git("log", "-1", "--format=%s", c)
@@ -272,13 +312,21 @@ def export(q, tip):
             die("commit '%s': a line of its message starts with '---', 'diff ' or 'Index: ', which "
                 "ends a message in a mail: reword it" % subject)
         new = []
+        if git("rev-parse", c + "^{tree}") == git("rev-parse", c + "^^{tree}"):
+            die("commit '%s' changes nothing: git -C build/linux rebase -i base, drop it" % subject)
         changes = git("diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", c).split("\0")
         for meta, f in zip(changes[::2], changes[1::2]):
             _, mode, _, blob, kind = meta.split()
             if f in brought:
                 die("%s is changed by two commits, '%s' and '%s'; a new file enters whole:" % (f, brought[f], subject),
                     "git -C build/linux rebase -i base, and make the second a fixup of the first")
+            if kind == "T" or mode == "160000":
+                die("'%s' turns %s into a link or a submodule, which a queue of patches cannot carry" % (subject, f))
             if kind == "A":
+                if re.search(r"[\s#]", f):
+                    die("%s: no spaces and no # in the name of a new file" % f)
+                if run("cat-file", "-e", "base:" + f, ok=None).returncode == 0:
+                    die("'%s' brings back %s, which an earlier commit removed: fold the two" % (subject, f))
                 if mode not in ("100644", "100755"):
                     die("%s is not a plain file" % f)
                 if f.split("/")[0] not in KERNEL_DIRS:
@@ -292,7 +340,13 @@ def export(q, tip):
                    "--no-to", "--no-cc", "--no-add-header", "--no-attach", "--no-thread",
                    "--no-cover-letter", "--no-relative", "--no-signoff", "--unified=3", c + "^.." + c, "--", ".",
                    *(":(exclude,top,literal)" + f for f in new)).stdout
+        exact(c, subject, mail)
         p = name_of.get(subject)
+        if p is None:       # reworded: the place stays, the name follows the subject
+            p = hunks_of.get((hunks(mail), tuple(sorted(new))))
+            if p and p.name not in used:
+                topic, p = topic_of[p.name], Patch(slug(subject), p.files, None, p.lead)
+                topic_of[p.name] = topic
         name = p.name if p and p.name not in used else slug(subject)
         if name in used:
             die("two commits would be %s: give '%s' another subject" % (name, subject))
@@ -342,7 +396,10 @@ def on_lf():
 
 
 def save_copy(path, data):
-    where = repo("build/saved/%s/%s" % (time.strftime("%Y%m%d-%H%M%S"), path))
+    where, n = repo("build/saved/%s/%s" % (time.strftime("%Y%m%d-%H%M%S"), path)), 0
+    while os.path.exists(where):
+        n += 1
+        where = repo("build/saved/%s.%d/%s" % (time.strftime("%Y%m%d-%H%M%S"), n, path))
     write(where, data)
     say("kept the other side: " + os.path.relpath(where, ROOT))
 
@@ -378,6 +435,8 @@ def merge_files(q, state, keep):
         here, there = read(repo(f), none=True), read(os.path.join(LINUX, f), none=True)
         if sha(here) == sha(there) or sha(there) == was:
             continue
+        if there is None and f not in tip_files:
+            continue        # not there yet
         if sha(here) == was and (f in q.new_files() or sys.argv[1] == "refresh"):
             if there is not None:
                 take[f] = there
@@ -416,7 +475,7 @@ def stop_at(q, e):
     pinned = q.base.split()[4]
     lines = ["patches/%s does not apply: %s" % (e.patch.name, e.why)]
     if "patch failed" in e.why or "does not apply" in e.why:
-        if (read(os.path.join(LINUX, ".git/lf-base"), none=True) or b"").split()[-1:] != [
+        if (read(os.path.join(LINUX, ".git/lf-base"), none=True) or b"").split()[1:2] != [
                 pinned.split(":")[1].encode()]:
             lines.append("the base, %s, is not the pinned one: that is the likely reason" % base)
         if load_state() is None:
@@ -468,15 +527,15 @@ def prepare():
             "make prepare KEEP=repo drops them (kept on a branch saved-...)")
     take = merge_files(q, state, keep)
     if ahead:
-        branch = "saved-" + time.strftime("%Y%m%d-%H%M%S")
-        git("branch", branch, "lf")
+        branch = "saved-%s-%s" % (time.strftime("%Y%m%d-%H%M%S"), git("rev-parse", "--short", "lf"))
+        git("branch", "-f", branch, "lf")
         say("kept the commits on the branch %s of build/linux" % branch)
     for f, data in take.items():
         write(repo(f), data)
         say("carried over from build/linux: " + f)
     commits = imported(q)
     tip = commits[-1] if commits else git("rev-parse", "base^{commit}")
-    move_lf(tip, dict.fromkeys(q.new_files()))
+    move_lf(tip, set(q.new_files()) | set(state["files"]))
     save_state(q, tip)
     say("%d patches on %s: build/linux lf is %s" % (
         len(commits), git("log", "-1", "--format=%s", "base"), tip[:12]))
@@ -491,6 +550,10 @@ def sync():
         busy = ("HEAD is not lf" if git("symbolic-ref", "-q", "HEAD", ok=None) != "refs/heads/lf" else
                 "%d commits to refresh" % len(local_commits(state)) if local_commits(state) else
                 "uncommitted changes" if set(dirty) - tip_new - set(q.new_files()) else "")
+        if busy and (q.digest() != state["queue"] or any(
+                sha(read(repo(f), none=True)) != was for f, was in state["files"].items())):
+            die("the queue changed here, but build/linux is busy (%s): refresh, or finish that, first" % busy,
+                "make refresh; make prepare says what both sides changed")
         if busy:
             say("note: build/linux is used as it is (%s)" % busy)
             return
@@ -517,18 +580,22 @@ def refresh():
             "make prepare KEEP=repo   drops the commits (kept on a branch)")
     take = merge_files(q, state, keep)
     done, patches, files = export(q, "lf")
-    for n in edited:
-        data = read(repo("patches/" + n), none=True)
-        if data is not None and patches.get(n) != data and n != "series":
-            save_copy("patches/" + n, data)
     # A file that left the commits leaves the repo, if nobody changed it there.
     for f in sorted(set(q.new_files()) - set(files)):
         data = read(repo(f), none=True)
         if data is not None and sha(data) != state["files"].get(f):
+            if keep != "linux":
+                die("%s changed here, but no commit of lf brings it any more" % f,
+                    "make prepare KEEP=repo   takes the queue as it is here",
+                    "make refresh KEEP=linux  drops the file (kept in build/saved)")
             save_copy(f, data)
         if data is not None:
             os.unlink(repo(f))
             say("removed " + f)
+    for n in edited:
+        data = read(repo("patches/" + n), none=True)
+        if data is not None and patches.get(n) != data and n != "series":
+            save_copy("patches/" + n, data)
     changed = []
     for f, (data, executable) in files.items():
         old = read(repo(f), none=True)
@@ -553,19 +620,26 @@ def refresh():
     q = Queue()
     commits = imported(q)
     tip = commits[-1] if commits else git("rev-parse", "base^{commit}")
-    move_lf(tip, dict.fromkeys(set(q.new_files())))
+    # Nothing but the new files that were carried may differ from lf.
+    differ = [f for f in git("diff", "--no-renames", "--name-only", "lf", tip).splitlines()
+              if f not in files or files[f][0] == read(repo(f))]
+    if differ:
+        die("the patches do not give lf back, in: %s; lf and build/linux are as they were" % " ".join(differ),
+            "please report this, with git -C build/linux log -p base..lf")
+    move_lf(tip, set(q.new_files()) | set(state["files"]))
     save_state(q, tip)
     say("%d patches; %s" % (len(commits), "wrote " + " ".join(changed) if changed
                             else "nothing to write, the queue says it all"))
 
 
 def check_sync():
+    on_lf()
     q = Queue()
     bad = ["%s lies at a kernel path but no patch in patches/series brings it" % f for f in q.strangers()]
     commits = imported(q)
     done, patches, files = export(q, commits[-1] if commits else "base")
     index = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.M)
-    pinned = q.base.split(":")[-1].encode() in (read(os.path.join(LINUX, ".git/lf-base")) or b"")
+    pinned = q.base.split(":")[-1].encode() in read(os.path.join(LINUX, ".git/lf-base")).split(b"\n")[0]
     for name, data in patches.items():
         old = read(repo("patches/" + name), none=True)
         if not pinned:      # another base has other blob ids
@@ -590,14 +664,14 @@ def finish_rebase(q):
     if not new:
         return
     if git("merge-base", new, "lf", ok=None) == new:
-        pin, have = read(os.path.join(LINUX, ".git/lf-newbase")).decode().splitlines()
+        pin, have = read(os.path.join(LINUX, ".git/lf-newbase")).decode().split("\n", 1)
         git("tag", "-f", "base", new)
-        write(os.path.join(LINUX, ".git/lf-base"), (have + "\n").encode())
+        write(os.path.join(LINUX, ".git/lf-base"), have.encode())
         text = read(repo("patches/series")).split(b"\n", 1)[1]
         write(repo("patches/series"), b"# base: " + pin.encode() + b"\n" + text)
         q.base = "# base: " + pin
         state = load_state()
-        state["queue"] = q.digest()
+        state["queue"]["series"] = q.digest()["series"]
         write(STATE, json.dumps(state).encode())
         say("the base is now " + pin)
     git("update-ref", "-d", "refs/lf/newbase")
@@ -612,9 +686,14 @@ def rebase():
         die("build/linux holds commits that are not exported: make refresh")
     if git("status", "--porcelain", "--untracked-files=no"):
         die("build/linux has changes that are not committed: git -C build/linux status")
+    if Queue().digest() != state["queue"]:
+        die("patches/ changed since the last prepare: make prepare")
     new = git("rev-parse", "refs/lf/newbase")
     env = dict(IDENT)
-    if run("rebase", "-q", "--no-autosquash", "--onto", new, "base", "lf", env=env, ok=None).returncode:
+    r = run("rebase", "-q", "--no-autosquash", "--onto", new, "base", "lf", env=env, ok=None)
+    if r.returncode and not os.path.exists(os.path.join(LINUX, ".git/rebase-merge")):
+        die("git rebase does not start: " + r.stderr.decode(errors="replace").strip())
+    if r.returncode:
         where = git("diff", "--name-only", "--diff-filter=U", ok=None).replace("\n", " ")
         die("'%s' conflicts on the new base, in: %s" % (
             git("log", "-1", "--format=%s", "REBASE_HEAD", ok=None), where or "?"),
@@ -624,12 +703,15 @@ def rebase():
 
 
 def listing():
-    q, topic = Queue(), ""
-    ids = iter(git("rev-list", "--reverse", "--abbrev-commit", "--abbrev=12", "base..lf").splitlines())
+    q, topic, ids = Queue(), "", {}
+    if os.path.isdir(os.path.join(LINUX, ".git")):
+        for line in git("log", "--abbrev=12", "--format=%h %s", "base..lf").splitlines():
+            ids[line[13:]] = line[:12]
     for head, ps in q.topics:
         topic = head[-1].split()[2] if head else topic
         for p in ps:
-            print("%-9s %s %s" % (topic, next(ids, "-"), subject_of(read(repo("patches/" + p.name)))))
+            subject = subject_of(read(repo("patches/" + p.name)))
+            print("%-9s %-12s %s" % (topic, ids.get(subject, "-"), subject))
 
 
 COMMANDS = {"prepare": prepare, "refresh": refresh, "check-sync": check_sync,
@@ -640,4 +722,7 @@ if os.environ.get("KEEP", "") not in ("", "repo", "linux"):
     die("KEEP=%s: repo or linux" % os.environ["KEEP"])
 if sys.argv[1] != "list" and not os.path.isdir(os.path.join(LINUX, ".git")):
     die("build/linux is missing: make prepare")
-COMMANDS[sys.argv[1]]()
+try:
+    COMMANDS[sys.argv[1]]()
+except (OSError, ValueError, KeyError) as e:    # UnicodeError and JSON's are ValueErrors
+    die("%s: %s" % (type(e).__name__, e))

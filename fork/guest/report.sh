@@ -27,6 +27,10 @@ tracing=/sys/kernel/tracing
 if [ -e $tracing/kprobe_events ] && grep -q ' folio_zero$' /proc/kallsyms; then
 	echo 'p:lf/folio_zero folio_zero' >$tracing/kprobe_events
 	echo 1 >$tracing/events/lf/folio_zero/enable
+else
+	case $(uname -r) in
+	*-lf*) grep -q ' folio_zero$' /proc/kallsyms || { echo 'no folio_zero() in this kernel'; exit 1; } ;;
+	esac
 fi
 fallocate -l 32m /mnt/file && fallocate -l 32m /mnt/file || exit 1
 dirty=$(tr -d '\0' </mnt/file | wc -c)

@@ -286,3 +286,158 @@ test_deb_needs_a_configuration_of_the_users() {
 	fresh
 	fails 'configuration for real hardware' fork/kernel deb
 }
+
+# The words of `vm run`, category by category, from files that a test writes
+vm_says() {
+	mkdir -p build/selftests
+	cat >fork/vm <<-'END'
+	#!/bin/sh
+	n=$(cat build/n 2>/dev/null || echo 0)
+	echo $((n + 1)) >build/n
+	cat "build/says-$n" 2>/dev/null || cat build/says-0
+	END
+	rm -f build/n
+	# no test program is built here
+	sed -i 's/^    build()$/    pass/' fork/selftests
+}
+pass='ok 1 test_a
+vm: run: exit code 0, 1 s'
+
+test_selftests_that_pass_fail_and_skip() {
+	fresh
+	mkdir -p fork/results
+	vm_says
+	echo "$pass" >build/says-0
+	fork/selftests run mmap
+	printf 'not ok 1 test_a # exit=1\nvm: run: exit code 0, 1 s\n' >build/says-0
+	fails 'FAIL mmap test_a' fork/selftests run mmap
+	printf 'mmap\ttest_a\tfail\t1\t\n' >fork/results/baseline-vm.tsv
+	printf 'not ok 1 test_a # exit=1\nok 2 test_b\nvm: run: exit code 0, 1 s\n' >build/says-0
+	fork/selftests run mmap >out
+	grep -q 'skip mmap test_a: fails on mainline here too' out
+	printf 'ok 1 test_a # SKIP\nok 2 test_b\nvm: run: exit code 0, 1 s\n' >build/says-0
+	printf 'mmap\ttest_a\tpass\t1\t\n' >fork/results/baseline-vm.tsv
+	fails 'test_a: skipped, which mainline is not here' fork/selftests run mmap
+	printf 'mmap\ttest_a\tpass\t1\t\nmmap\ttest_c\tpass\t1\t\n' >fork/results/baseline-vm.tsv
+	echo "$pass" >build/says-0
+	fails 'test_c: in the baseline, but did not run' fork/selftests run mmap
+}
+
+test_selftests_flaky_is_named_a_bug_not_forgiven() {
+	fresh
+	mkdir -p fork/results
+	vm_says
+	printf 'not ok 1 test_a # exit=1\nvm: run: exit code 0, 1 s\n' >build/says-0
+	echo "$pass" >build/says-1
+	fork/selftests run mmap >out
+	grep -q 'flaky mmap test_a' out
+	rm build/n
+	printf 'ok 1 test_a\nvm: run: the console shows: BUG: KASAN, 1 s\n' >build/says-0
+	fails 'the kernel complained' fork/selftests run mmap
+	rm build/n
+	printf 'vm: run: no end marker, 1 s\n' >build/says-0
+	printf 'not ok 2 test_b # exit=1\nvm: run: exit code 0, 1 s\n' >build/says-1
+	cp build/says-1 build/says-2
+	fails 'FAIL mmap test_b' fork/selftests run mmap
+	rm build/n
+	rm build/says-1 build/says-2
+	fails 'no test was run' fork/selftests run mmap
+}
+
+test_clean_removes_what_fork_made_only() {
+	fresh
+	printf '# arch: x86_64\nCONFIG_KEPT=y\n' >fork/configs/tiny.config
+	CONFIG=tiny fork/kernel
+	mkdir build/photos build/linux.old build/saved
+	fork/clean
+	[ -d build/photos ]
+	[ -d build/linux.old ]
+	[ -d build/saved ]
+	[ -d build/linux ]
+	[ ! -e build/tiny ]
+	[ ! -e build/logs ]
+}
+
+test_a_hooks_git_dir_is_left_alone() {
+	GIT_DIR=$repo/.git GIT_INDEX_FILE=$repo/.git/index KSRC=$tarball fork/base
+	GIT_DIR=$repo/.git GIT_WORK_TREE=$repo fork/series.py prepare
+	same "$(git status --porcelain)" ''
+	same "$(git branch --list lf)" ''
+	check
+}
+
+test_what_a_mail_cannot_say() {
+	fresh
+	for subject in '[RFC] mm: b' 'Re: mm: b'; do
+		sed -i 's/line 20/line twenty/' build/linux/mm/b.c
+		linux commit -qam "$subject"
+		fails 'a mail would change its message' refresh
+		linux reset -q --hard HEAD^
+	done
+	sed -i 's/line 20/line twenty/' build/linux/mm/b.c
+	linux commit -qam "mm: b
+
+From: Somebody Else <s@example.org>
+
+Text."
+	fails 'a mail would change its author' refresh
+	linux reset -q --hard HEAD^
+	linux commit -q --allow-empty -m 'mm: nothing'
+	fails 'changes nothing' refresh
+	linux reset -q --hard HEAD^
+	echo x >'build/linux/mm/my file.c'
+	linux add mm
+	linux commit -qm 'mm: a file with a space'
+	fails 'no spaces' refresh
+	linux reset -q --hard HEAD^
+	same "$(git status --porcelain)" ''
+	refresh
+	check
+}
+
+test_a_binary_change_is_carried() {
+	fresh
+	printf '\000\001\002' >build/linux/tools/blob
+	linux add -f tools/blob
+	linux commit -qm 'tools: a blob'
+	refresh
+	check
+}
+
+test_a_changed_pin_is_noticed() {
+	fresh
+	sed -i '1s/sha256:.*/sha256:0123/' patches/series
+	fails 'pins another base now' fork/base
+}
+
+test_check_sync_looks_at_head() {
+	fresh
+	linux checkout -q --detach base
+	fails 'not on the branch lf' check
+}
+
+test_sync_stops_when_both_sides_moved() {
+	fresh
+	sed -i 's/line 20/line twenty/' build/linux/mm/b.c
+	linux commit -qam 'mm: b'
+	echo 'int edited;' >mm/new.c
+	fails 'the queue changed here, but build/linux is busy' fork/series.py sync
+}
+
+test_rebase_keeps_edits_that_were_not_prepared() {
+	fresh
+	kernel_tree 's/^PATCHLEVEL.*/PATCHLEVEL = 4/'
+	sed -i 's/long story/short story/' patches/mm-change-the-tenth-line.patch
+	KSRC=$repo/upstream fork/base --rebase
+	fails 'patches/ changed since the last prepare' fork/series.py rebase
+	grep -q 'short story' patches/mm-change-the-tenth-line.patch
+}
+
+test_a_dropped_new_file_that_was_edited_stops() {
+	fresh
+	linux rebase -q --onto lf~2 lf~1 lf
+	echo 'int edited;' >mm/new.c
+	fails 'changed both|no commit of lf brings it' refresh
+	KEEP=repo fails 'no commit of lf brings it' refresh
+	grep -q edited mm/new.c
+}

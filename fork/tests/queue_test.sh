@@ -248,7 +248,7 @@ test_rebase_to_another_base() {
 	fresh
 	newer 's/^PATCHLEVEL.*/PATCHLEVEL = 4/' '1i line 0 of a'
 	export KSRC="$repo/upstream" BASE=v7.4
-	KSRC='' fork/base
+	KSRC='' BASE='' fork/base
 	fork/base --rebase
 	fork/series.py rebase
 	unset KSRC BASE
