@@ -122,16 +122,16 @@ static int tmpfs_file(const char *dir)
 	return open(dir, O_RDWR | O_TMPFILE, 0600);
 }
 
-static void undo(FIXTURE_DATA(shmem_zero) *self)
+static void undo(int fd, const char *dir, const char *was)
 {
-	if (self->fd >= 0)
-		close(self->fd);
-	if (self->dir[0]) {
-		umount(self->dir);
-		rmdir(self->dir);
+	if (fd >= 0)
+		close(fd);
+	if (dir[0]) {
+		umount(dir);
+		rmdir(dir);
 	}
-	if (self->was[0])
-		write_file(SHMEM_64K, self->was, strlen(self->was) + 1);
+	if (was[0])
+		write_file(SHMEM_64K, was, strlen(was) + 1);
 }
 
 FIXTURE_SETUP(shmem_zero)
@@ -181,14 +181,14 @@ FIXTURE_SETUP(shmem_zero)
 			self->was[0] = '\0';
 	}
 	if (self->fd < 0 || dirty_free_memory(self->fd, self->anon, self->buf)) {
-		undo(self);
+		undo(self->fd, self->dir, self->was);
 		ASSERT_EQ(0, 1) TH_LOG("no file to test: %s", strerror(errno));
 	}
 }
 
 FIXTURE_TEARDOWN(shmem_zero)
 {
-	undo(self);
+	undo(self->fd, self->dir, self->was);
 	free(self->model);
 	free(self->buf);
 }
@@ -275,7 +275,7 @@ static long differs_by_sendfile(int fd, const char *model, char *buf, size_t siz
 	return at;
 }
 
-/* Read-fault the whole file: what is not uptodate is cleared. */
+/* Read-fault the whole file: what is not PG_uptodate is cleared. */
 static int touch(int fd)
 {
 	char *map = mmap(NULL, FILE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
