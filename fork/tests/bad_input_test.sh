@@ -315,6 +315,9 @@ test_selftests_that_pass_fail_and_skip() {
 	printf 'not ok 1 test_a # exit=1\nok 2 test_b\nvm: run: exit code 0, 1 s\n' >build/says-0
 	fork/selftests run mmap >out
 	grep -q 'skip mmap test_a: fails on mainline here too' out
+	printf 'mmap\ttest_a\tpass\t1\tflaky: failed before\n' >fork/results/baseline-vm.tsv
+	fork/selftests run mmap >out
+	grep -q 'skip mmap test_a: fails on mainline here too, now and then' out
 	printf 'ok 1 test_a # SKIP\nok 2 test_b\nvm: run: exit code 0, 1 s\n' >build/says-0
 	printf 'mmap\ttest_a\tpass\t1\t\n' >fork/results/baseline-vm.tsv
 	fails 'test_a: skipped, which mainline is not here' fork/selftests run mmap
