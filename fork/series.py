@@ -407,11 +407,8 @@ def save_copy(path, data):
 def merge_files(q, state, keep):
     """Compare each new file's two sides with what was written last.
     Returns {path: content that build/linux has and the repo should get}."""
-    tip_files = {}
-    if git("rev-parse", "-q", "--verify", "refs/heads/lf", ok=None):
-        base = git("rev-parse", "base^{commit}")
-        out = git("diff", "--no-renames", "--diff-filter=A", "--name-only", "-z", base, "lf")
-        tip_files = set(filter(None, out.split("\0")))
+    out = git("diff", "--no-renames", "--diff-filter=A", "--name-only", "-z", "base", "lf")
+    tip_files = set(filter(None, out.split("\0")))
     dirty = []
     for line in filter(None, git("status", "--porcelain", "-z", "--no-renames",
                                  "--untracked-files=all").split("\0")):
@@ -486,8 +483,6 @@ def stop_at(q, e):
             os.unlink(os.path.join(amdir, f))
         for i, p in enumerate(q.patches()):
             write(os.path.join(amdir, "%04d-%s" % (i + 1, p.name)), full_mail(p))
-        if not git("rev-parse", "-q", "--verify", "refs/heads/lf", ok=None):
-            git("update-ref", "refs/heads/lf", "base")
         lines += ["to mend it: git -C build/linux reset -q --keep base && git -C build/linux am -3 %s/*" % amdir,
                   "  stops there; edit, git add, git am --continue, then: make refresh KEEP=linux",
                   "or mend patches/%s by hand and type: make prepare" % e.patch.name]
@@ -495,10 +490,12 @@ def stop_at(q, e):
 
 
 def imported(q):
+    """(number of commits, the last of them or the base)"""
     try:
-        return import_queue(q)
+        commits = import_queue(q)
     except Failed as e:
         stop_at(q, e)
+    return len(commits), (commits or [git("rev-parse", "base^{commit}")])[-1]
 
 
 def local_commits(state):
@@ -533,12 +530,11 @@ def prepare():
     for f, data in take.items():
         write(repo(f), data)
         say("carried over from build/linux: " + f)
-    commits = imported(q)
-    tip = commits[-1] if commits else git("rev-parse", "base^{commit}")
+    count, tip = imported(q)
     move_lf(tip, set(q.new_files()) | set(state["files"]))
     save_state(q, tip)
     say("%d patches on %s: build/linux lf is %s" % (
-        len(commits), git("log", "-1", "--format=%s", "base"), tip[:12]))
+        count, git("log", "-1", "--format=%s", "base"), tip[:12]))
 
 
 def sync():
@@ -618,8 +614,7 @@ def refresh():
         changed.append("patches/series")
     # The proof, and commits with the ids that everybody gets.
     q = Queue()
-    commits = imported(q)
-    tip = commits[-1] if commits else git("rev-parse", "base^{commit}")
+    count, tip = imported(q)
     # Nothing but the new files that were carried may differ from lf.
     differ = [f for f in git("diff", "--no-renames", "--name-only", "lf", tip).splitlines()
               if f not in files or files[f][0] == read(repo(f))]
@@ -628,7 +623,7 @@ def refresh():
             "please report this, with git -C build/linux log -p base..lf")
     move_lf(tip, set(q.new_files()) | set(state["files"]))
     save_state(q, tip)
-    say("%d patches; %s" % (len(commits), "wrote " + " ".join(changed) if changed
+    say("%d patches; %s" % (count, "wrote " + " ".join(changed) if changed
                             else "nothing to write, the queue says it all"))
 
 
@@ -636,8 +631,8 @@ def check_sync():
     on_lf()
     q = Queue()
     bad = ["%s lies at a kernel path but no patch in patches/series brings it" % f for f in q.strangers()]
-    commits = imported(q)
-    done, patches, files = export(q, commits[-1] if commits else "base")
+    count, tip = imported(q)
+    done, patches, files = export(q, tip)
     index = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.M)
     pinned = q.base.split(":")[-1].encode() in read(os.path.join(LINUX, ".git/lf-base")).split(b"\n")[0]
     for name, data in patches.items():
@@ -648,14 +643,13 @@ def check_sync():
             bad.append("patches/%s is not what refresh writes: make prepare refresh" % name)
     if done.text() != read(repo("patches/series")):
         bad.append("patches/series is not what refresh writes: make prepare refresh")
-    tip = commits[-1] if commits else git("rev-parse", "base^{commit}")
     if git("rev-parse", "refs/heads/lf") != tip:
         bad.append("build/linux has other commits than the queue: make refresh (or make prepare)")
     if git("status", "--porcelain", "--untracked-files=no"):
         bad.append("build/linux has changes that are not committed: git -C build/linux status")
     if bad:
         die(*bad)
-    say("in sync: %d patches, %d new files, lf %s" % (len(commits), len(files), tip[:12]))
+    say("in sync: %d patches, %d new files, lf %s" % (count, len(files), tip[:12]))
 
 
 def finish_rebase(q):
