@@ -8,6 +8,7 @@
     series.py rebase      move the queue to the base that fork/base fetched
     series.py sync        prepare, for a build: commits that are ahead stay as they are
     series.py list        print the series: topic, commit, subject
+    series.py mainline    print the commit to compare with: base and the topic bench
 
 prepare and refresh remember what they last wrote, in build/linux/.git/lf-state.
 A new file that has changed on one side since then is carried to the other. If
@@ -708,8 +709,20 @@ def listing():
             print("%-9s %-12s %s" % (topic, ids.get(subject, "-"), subject))
 
 
+def mainline():
+    """The bench comes first and touches nothing that is measured."""
+    bench = {subject_of(read(repo("patches/" + p.name))) for head, ps in Queue().topics
+             if head and head[-1].split()[2] == "bench" for p in ps}
+    commit = git("rev-parse", "base^{commit}")
+    for line in git("log", "--reverse", "--format=%H %s", "base..lf").splitlines():
+        if line[41:] not in bench:
+            break
+        commit = line[:40]
+    print(commit)
+
+
 COMMANDS = {"prepare": prepare, "refresh": refresh, "check-sync": check_sync,
-            "rebase": rebase, "sync": sync, "list": listing}
+            "rebase": rebase, "sync": sync, "list": listing, "mainline": mainline}
 if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)
 if os.environ.get("KEEP", "") not in ("", "repo", "linux"):
