@@ -4,12 +4,15 @@
 
 .NOTPARALLEL:
 .PHONY: help boot test prepare refresh check-sync rebase list kernel menuconfig deb \
-	run shell kunit selftests check tools-test bench baseline deps base-info clean
+	run shell kunit selftests check tools-test bench bench-report baseline deps base-info clean
 # A $ in these is the shell's of the guest, not make's
 override CMD := $(value CMD)
 override APPEND := $(value APPEND)
 override QEMU := $(value QEMU)
-export KSRC BASE CONFIG TREE KEEP CPUS NODES MEM TIMEOUT APPEND QEMU CMD RIG T JOBS EXPECT
+override B := $(value B)
+override SAVE := $(value SAVE)
+export KSRC BASE CONFIG TREE KEEP CPUS NODES MEM TIMEOUT APPEND QEMU CMD RIG T JOBS EXPECT \
+	B RUNS ROUNDS TREE_A TREE_B SAVE
 
 # What is there to build: the queue as commits, unless work in build/linux is ahead
 sync = fork/deps base && fork/base && fork/series.py sync
@@ -63,8 +66,10 @@ baseline: ## run the mm selftests on mainline, write fork/results/baseline-CONFI
 	@fork/deps selftests && fork/vng && $(sync) && TREE=base fork/kernel && fork/selftests baseline
 
 ##@ Measure
-bench: ## RIG=user: how fast this CPU zeroes memory, by instruction
-	@fork/deps build && fork/bench/run
+bench: ## mainline and the fork in turn: RIG=um|vm|user B='alloc/* zero/*' RUNS=n SAVE=bench-NAME
+	@fork/deps bench && if [ "$$RIG" != user ]; then $(sync); fi && fork/bench/run
+bench-report: ## make the tables of README.md and patches/cover-*.md from fork/results
+	@fork/bench/report --update
 
 ##@ Rest
 deps: ## install what all targets need (each target does so for itself)
