@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 
 /* A tree without folio_zero() has no header for it; sparse cannot ask for one. */
 #ifdef __has_include
@@ -39,7 +40,7 @@
 
 #define MAX_ROUNDS	16
 #define MAX_BURST	64
-#define MAX_PATTERN	80
+#define MAX_NAME	80
 
 /* What a PMD maps, also where there is no THP; but no more than there is. */
 #define BIG_ORDER	min_t(unsigned int, PMD_SHIFT - PAGE_SHIFT, MAX_PAGE_ORDER)
@@ -62,23 +63,16 @@ MODULE_PARM_DESC(rounds, "Measured rounds of a case, 1 to 16; the median is prin
 static DEFINE_MUTEX(bench_mutex);	/* one run at a time; it guards these: */
 static unsigned int nr_rounds;		/* rounds, as it was when the run began */
 
-static char *patterns;			/* of the cases that are wanted */
+static char **patterns;			/* of the cases that are wanted, while it runs */
 static unsigned int nr_matched;		/* how many there were */
-
-static const char blanks[] = "\n, ";
 
 /* Is the case to run?  Counts those that are. */
 static bool wanted(const char *name)
 {
-	char pattern[MAX_PATTERN];
-	const char *p = patterns;
-	size_t n;
+	char **p;
 
-	for (; *p; p += n + strspn(p + n, blanks)) {
-		n = strcspn(p, blanks);
-		memcpy(pattern, p, n);
-		pattern[n] = '\0';
-		if (glob_match(pattern, name)) {
+	for (p = patterns; *p; p++) {
+		if (glob_match(*p, name)) {
 			nr_matched++;
 			return true;
 		}
@@ -86,16 +80,12 @@ static bool wanted(const char *name)
 	return false;
 }
 
-/* Does each pattern fit into what wanted() has for it? */
-static bool patterns_fit(const char *p)
+/* No name is that long, so a pattern of that length is a mistake. */
+static bool patterns_fit(char **argv)
 {
-	size_t n;
-
-	for (; *p; p += n + strspn(p + n, blanks)) {
-		n = strcspn(p, blanks);
-		if (n >= MAX_PATTERN)
+	for (; *argv; argv++)
+		if (strlen(*argv) >= MAX_NAME)
 			return false;
-	}
 	return true;
 }
 
@@ -114,7 +104,7 @@ static u64 median(u64 *v, unsigned int n)
 
 /* Work that is not about several CPUs: on the first one, with its memory policy. */
 struct bound {
-	int (*work)(void *data);
+	void (*work)(void *data);
 	void *data;
 	struct completion done;
 };
@@ -128,7 +118,7 @@ static int bound_worker(void *data)
 	return 0;
 }
 
-static void run_bound(const char *name, int (*work)(void *data), void *data)
+static void run_bound(const char *name, void (*work)(void *data), void *data)
 {
 	struct bound b = { .work = work, .data = data };
 	struct task_struct *task;
@@ -315,7 +305,7 @@ static int alloc_worker(void *data)
 	wait_for_completion(&gang->go);
 	err = one_round(w, &ns, &ns2);
 	for (round = 0; !err && round < last; round++) {
-		err = one_round(w, &w->ns[round], s->mixed ? &w->ns2[round] : &ns2);
+		err = one_round(w, &w->ns[round], &w->ns2[round]);
 		cond_resched();
 	}
 	atomic_dec(&gang->measuring);
@@ -437,7 +427,7 @@ static void bench_alloc(void)
 	const unsigned int cpus = num_online_cpus();
 	const unsigned int max_order = min_t(unsigned int, BIG_ORDER + 2, MAX_PAGE_ORDER);
 	unsigned int order, kind, b, n;
-	char name[80];
+	char name[MAX_NAME];
 
 	for (order = 0; order <= max_order; order++) {
 		for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
@@ -486,7 +476,7 @@ static void bench_mixed(void)
 	} mixes[] = { { 0, 8 }, { 3, 4 } };
 	const unsigned int cpus = num_online_cpus();
 	unsigned int m, kind, n;
-	char name[80];
+	char name[MAX_NAME];
 
 	for (m = 0; m < ARRAY_SIZE(mixes); m++) {
 		for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
@@ -681,14 +671,14 @@ struct zero_case {
 	unsigned int order, n;
 };
 
-static int zero_worker(void *data)
+static void zero_worker(void *data)
 {
 	const struct zero_case *c = data;
 	const unsigned int order = c->order, n = c->n;
 	const unsigned long kib = PAGE_SIZE >> 10 << order;
 	struct folio **folios = NULL;
 	unsigned int i, w, nr = 0;
-	char name[80];
+	char name[MAX_NAME];
 
 	for (w = 0; w < ARRAY_SIZE(ways); w++) {
 		scnprintf(name, sizeof(name), "zero/%lu%s/n-%u/%s",
@@ -715,7 +705,6 @@ static int zero_worker(void *data)
 	}
 	free_burst(folios, nr);
 	kvfree(folios);
-	return 0;
 }
 
 static void bench_zero(void)
@@ -831,7 +820,7 @@ static unsigned long nr_mapped(struct address_space *mapping, const struct map_c
 	return mapped;
 }
 
-static int map_worker(void *data)
+static void map_worker(void *data)
 {
 	struct map_case *c = data;
 	const unsigned long nr_pages = (unsigned long)c->nr_folios << c->order;
@@ -849,7 +838,7 @@ static int map_worker(void *data)
 	file = file_of(c->order, c->nr_folios);
 	if (IS_ERR(file)) {
 		pr_info("%s n/a no file of such folios: %pe\n", c->name, file);
-		return 0;
+		return;
 	}
 	mm = mm_alloc();
 	if (!mm) {
@@ -900,14 +889,13 @@ out_mm:
 out_file:
 	/* Here and now, not in the middle of the next case */
 	__fput_sync(file);
-	return 0;
 }
 
 static void bench_map(void)
 {
 	static const unsigned int orders[] = { 0, 4, 9 };
 	unsigned int i;
-	char name[80];
+	char name[MAX_NAME];
 
 	for (i = 0; i < ARRAY_SIZE(orders) && !interrupted(); i++) {
 		struct map_case c = {
@@ -983,26 +971,33 @@ static bool booted;
  */
 static int folio_bench(const char *globs)
 {
-	if (!patterns_fit(globs))
+	char *text __free(kfree) = kstrdup(globs, GFP_KERNEL);
+
+	if (!text)
+		return -ENOMEM;
+	strreplace(text, ',', ' ');
+
+	char **argv __free(argv_free) = argv_split(GFP_KERNEL, text, NULL);
+
+	if (!argv)
+		return -ENOMEM;
+	if (!patterns_fit(argv))
 		return -EINVAL;
 
 	guard(mutex)(&bench_mutex);
 
 	nr_rounds = READ_ONCE(rounds);
-	patterns = kstrdup(globs, GFP_KERNEL);
-	if (!patterns)
-		return -ENOMEM;
 	nr_matched = 0;
+	patterns = argv;
 	bench_locks();
 	bench_alloc();
 	bench_mixed();
 	bench_zero();
 	bench_map();
 	if (!nr_matched)
-		pr_err("no case matches '%s'; all of them: *\n", strim(patterns));
+		pr_err("no case matches '%s'; all of them: *\n", strim(text));
 	else
 		pr_info("done, %u cases\n", nr_matched);
-	kfree(patterns);
 	return fatal_signal_pending(current) ? -EINTR : nr_matched ? 0 : -ENOENT;
 }
 
