@@ -10,8 +10,8 @@
  * One line for all: CLASS_takes; CLASS_timed, those whose beginning was seen (a
  * trylock's is not) but for the longest 1 %, where an interrupt came before the
  * lock function had switched them off; CLASS_ns of these in all and CLASS_mid,
- * the median; CLASS_holds, in which an event fired, CLASS_pages of these in all and CLASS_max
- * in one.
+ * the median; CLASS_holds, in which an event fired, CLASS_pages of these in all
+ * and CLASS_max in one.
  *
  * holds -m: until SIGTERM, look at MemFree 100 times a second; print the lowest.
  */

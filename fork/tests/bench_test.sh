@@ -14,7 +14,7 @@ stand_ins() {
 	cat >fork/kernel <<-'EOF'
 	#!/bin/sh
 	case ${1:-build} in
-	path) echo "$PWD/build/x/linux" ;;
+	dir) echo "$PWD/build/x" ;;
 	commit) echo "commit-of-$TREE" ;;
 	*) echo "$TREE" >>built ;;
 	esac
