@@ -51,11 +51,15 @@ watch() { # watch CLASS=ADDRESS...: these locks only
 of_class() { echo "$locks" | grep "^$1=" | sort -k2n | tail -"${2:-99}" | cut -d' ' -f1; }
 # shellcheck disable=SC2046
 watch $(of_class zone) $(of_class lru) $(of_class probe)
-echo 1 >$tracing/events/lf/enable
+zeroed=''
 if [ "$MODE" = count ]; then
+	# A tree without folio_zero() has no such probe. Bit 6 of the flags is PG_head.
+	echo 'p:lf/folio_zero folio_zero head=+0(%di):b1@6/64 order=+64(%di):u8' \
+		2>/dev/null >>$tracing/kprobe_events && zeroed=yes
 	echo 1 >$tracing/events/kmem/mm_page_alloc_zone_locked/enable
 	echo 1 >$tracing/events/kmem/mm_page_pcpu_drain/enable
 fi
+echo 1 >$tracing/events/lf/enable
 
 pcp() { # pages on the per-CPU lists, of all CPUs and most on one
 	awk '$1 == "cpu:" { c = $2 } $1 == "count:" { n[c] += $2; s += $2; if (n[c] > m) m = n[c] }
@@ -87,6 +91,8 @@ measure() { # measure start|folio_bench CASE: its line, and one with what was co
 	counts=$(holds $classes <$tracing/trace)
 	events=$(grep -E '^(compact|thp)_' /proc/vmstat |
 		awk 'NR == FNR { b[$1] = $2; next } $2 != b[$1] { printf " %s=%d", $1, $2 - b[$1] }' /tmp/before -)
+	[ -z "$zeroed" ] || events="$events $(awk '/ folio_zero: / { sub(".*head=", ""); k += $1 == 1 ? 4 * 2 ^ substr($2, 7) : 4 }
+		END { printf "folio_zero_kib=%d", k }' $tracing/trace)"
 	while read -r line; do
 		echo "$line"
 		echo "${line%% *} counted $counts missed=$(($(missed) - m)) pcp_before=$p pcp_after=${after% *} pcp_cpu=${after#* } memfree_before=$f memfree_lowest=$(cat /tmp/lowest) memfree_after=$fa$stat$events"

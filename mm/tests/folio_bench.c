@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Benchmark of the steps in the life of a large folio inside the kernel:
- * allocation and free, zeroing, mapping and unmapping.
+ * allocation and free, zeroing, copying, mapping and unmapping.
  *
  * It measures and prints, and asserts nothing about time.  How to start it and
  * how to read what it prints: Documentation/mm/folio_bench.rst.
@@ -31,11 +31,16 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-/* A tree without folio_zero() has no header for it; sparse cannot ask for one. */
+/* A tree without folio_zero() has no headers for it; sparse cannot ask for one. */
 #ifdef __has_include
-#if __has_include("linux/folio_zero.h")
+#if __has_include("../folio_zero.h")
 #include <linux/folio_zero.h>
+#include "../folio_zero.h"
 #endif
+#endif
+
+#ifndef HAVE_ZERO_NOCACHE
+#define HAVE_ZERO_NOCACHE	0
 #endif
 
 #define MAX_ROUNDS	16
@@ -518,34 +523,46 @@ static size_t hint_offset(struct folio *folio, enum hint hint)
 	return hint == START ? 0 : hint == MIDDLE ? size / 2 : size - PAGE_SIZE;
 }
 
-static void by_clear_highpage(struct folio *folio, enum hint hint)
+static void by_clear_highpage(struct folio **folio, enum hint hint)
 {
 	unsigned int i;
 
-	for (i = 0; i < folio_nr_pages(folio); i++)
-		clear_highpage(folio_page(folio, i));
+	for (i = 0; i < folio_nr_pages(*folio); i++)
+		clear_highpage(folio_page(*folio, i));
 }
 
-static void by_folio_zero_range(struct folio *folio, enum hint hint)
+static void by_folio_zero_range(struct folio **folio, enum hint hint)
 {
-	folio_zero_range(folio, 0, folio_size(folio));
+	folio_zero_range(*folio, 0, folio_size(*folio));
 }
 
-#if defined(CONFIG_TRANSPARENT_HUGEPAGE) || defined(CONFIG_HUGETLBFS) || \
-	defined(folio_zero_user)
-static void by_folio_zero_user(struct folio *folio, enum hint hint)
+static void by_folio_zero_user(struct folio **folio, enum hint hint)
 {
 	/* Any address that is a multiple of the folio's size */
-	folio_zero_user(folio, 4 * folio_size(folio) + hint_offset(folio, hint));
+	folio_zero_user(*folio, 4 * folio_size(*folio) + hint_offset(*folio, hint));
 }
-#else
-#define by_folio_zero_user	NULL
-#endif
+
+/*
+ * Another folio instead, that the allocator has zeroed, as it also does with
+ * init_on_alloc=1: clear_highpages_kasan_tagged() knows no address.
+ */
+static void by_gfp_zero(struct folio **folio, enum hint hint)
+{
+	struct folio *other = folio_alloc(kinds[UNMOVABLE].gfp | __GFP_ZERO,
+					  folio_order(*folio));
+
+	if (other) {
+		folio_put(*folio);
+		*folio = other;
+	} else {
+		by_clear_highpage(folio, hint);
+	}
+}
 
 #ifdef folio_zero
-static void by_folio_zero(struct folio *folio, enum hint hint)
+static void by_folio_zero(struct folio **folio, enum hint hint)
 {
-	folio_zero(folio);
+	folio_zero(*folio);
 }
 #else
 #define by_folio_zero	NULL
@@ -553,10 +570,10 @@ static void by_folio_zero(struct folio *folio, enum hint hint)
 
 #if defined(CONFIG_X86_64) && !defined(CONFIG_KMSAN)
 /* What clear_pages() is where alternatives are applied and the CPU has ERMS */
-static void by_rep_stosb(struct folio *folio, enum hint hint)
+static void by_rep_stosb(struct folio **folio, enum hint hint)
 {
-	void *p = folio_address(folio);
-	size_t len = folio_size(folio);
+	void *p = folio_address(*folio);
+	size_t len = folio_size(*folio);
 
 	asm volatile("rep stosb" : "+D" (p), "+c" (len) : "a" (0) : "memory");
 }
@@ -564,20 +581,45 @@ static void by_rep_stosb(struct folio *folio, enum hint hint)
 #define by_rep_stosb	NULL
 #endif
 
-#define NO_HUGE	"built with THP or hugetlbfs only"
+/* Through the cache or not: as the kernel is set, or forced for one row */
+enum policy { AS_SET, CACHED, NOCACHE };
+
+#if HAVE_ZERO_NOCACHE
+static unsigned int set_policy(unsigned int min)
+{
+	return xchg(&zero_nocache_min, min);
+}
+#else
+static unsigned int set_policy(unsigned int min)
+{
+	return 0;
+}
+#endif
+
+#define NEW	"not in this tree"
 
 static const struct zero_way {
 	const char *name;
-	void (*zero)(struct folio *folio, enum hint hint);
+	void (*zero)(struct folio **folio, enum hint hint);
 	enum hint hint;
 	const char *reason;	/* why there is none */
+	enum policy policy;
 } ways[] = {
 	{ "clear_highpage", by_clear_highpage, START, "" },
 	{ "folio_zero_range", by_folio_zero_range, START, "" },
-	{ "folio_zero_user-start", by_folio_zero_user, START, NO_HUGE },
-	{ "folio_zero_user-middle", by_folio_zero_user, MIDDLE, NO_HUGE },
-	{ "folio_zero_user-end", by_folio_zero_user, END, NO_HUGE },
-	{ "folio_zero", by_folio_zero, START, "not in this tree" },
+	{ "folio_zero_user-start", by_folio_zero_user, START, "" },
+	{ "folio_zero_user-middle", by_folio_zero_user, MIDDLE, "" },
+	{ "folio_zero_user-end", by_folio_zero_user, END, "" },
+	{ "gfp_zero", by_gfp_zero, START, "" },
+	{ "folio_zero", by_folio_zero, START, NEW },
+	{ "folio_zero_user-start-cached", by_folio_zero_user, START, "", CACHED },
+	{ "gfp_zero-cached", by_gfp_zero, START, "", CACHED },
+	{ "folio_zero-cached", by_folio_zero, START, NEW, CACHED },
+	{ "folio_zero_user-start-nocache", by_folio_zero_user, START, "", NOCACHE },
+	{ "folio_zero_user-middle-nocache", by_folio_zero_user, MIDDLE, "", NOCACHE },
+	{ "folio_zero_user-end-nocache", by_folio_zero_user, END, "", NOCACHE },
+	{ "gfp_zero-nocache", by_gfp_zero, START, "", NOCACHE },
+	{ "folio_zero-nocache", by_folio_zero, START, NEW, NOCACHE },
 	{ "rep_stosb", by_rep_stosb, START, "an instruction of x86-64" },
 };
 
@@ -647,14 +689,14 @@ static void run_zero(const char *name, const struct zero_way *way,
 	unsigned int use, round, pass, i;
 
 	for (i = 0; i < n; i++)		/* the warm-up */
-		way->zero(folios[i], way->hint);
+		way->zero(&folios[i], way->hint);
 	for (use = 0; use < NR_USES; use++) {
 		for (round = 0; round < last; round++) {
 			u64 start = ktime_get_ns();
 
 			for (pass = 0; pass < passes; pass++) {
 				for (i = 0; i < n; i++) {
-					way->zero(folios[i], way->hint);
+					way->zero(&folios[i], way->hint);
 					use_folio(folios[i], use, way->hint);
 				}
 			}
@@ -677,7 +719,7 @@ static void zero_worker(void *data)
 	const unsigned int order = c->order, n = c->n;
 	const unsigned long kib = PAGE_SIZE >> 10 << order;
 	struct folio **folios = NULL;
-	unsigned int i, w, nr = 0;
+	unsigned int i, w, nr = 0, min = 0;
 	char name[MAX_NAME];
 
 	for (w = 0; w < ARRAY_SIZE(ways); w++) {
@@ -689,6 +731,10 @@ static void zero_worker(void *data)
 			pr_info("%s n/a %s\n", name, ways[w].reason);
 			continue;
 		}
+		if (ways[w].policy != AS_SET && !HAVE_ZERO_NOCACHE) {
+			pr_info("%s n/a " NEW ", or not on this architecture\n", name);
+			continue;
+		}
 		if (!folios) {
 			folios = kvcalloc(n, sizeof(*folios), GFP_KERNEL);
 			if (folios)
@@ -697,10 +743,14 @@ static void zero_worker(void *data)
 			for (i = 0; i < nr; i++)
 				memset(folio_address(folios[i]), 1, folio_size(folios[i]));
 		}
+		if (ways[w].policy != AS_SET)
+			min = set_policy(ways[w].policy == CACHED ? UINT_MAX : 1 << order);
 		if (nr < n)
 			pr_info("%s n/a no free memory for %u folios of %lu KiB\n", name, n, kib);
 		else
 			run_zero(name, &ways[w], folios, n);
+		if (ways[w].policy != AS_SET)
+			set_policy(min);
 		cond_resched();
 	}
 	free_burst(folios, nr);
@@ -719,6 +769,168 @@ static void bench_zero(void)
 
 			run_bound("zero", zero_worker, &c);
 		}
+	}
+}
+
+/* --- copying --- */
+
+#ifdef __HAVE_ARCH_COPY_USER_HIGHPAGE
+#define ONE_PAGE	NULL		/* it may look into the vma */
+#else
+#define ONE_PAGE	by_converging
+#endif
+
+/*
+ * Page by page from the ends of the folio towards the hint, which comes last:
+ * the order in which copy_user_large_folio() went in Linux 7.3.
+ */
+static void __maybe_unused by_converging(struct folio *dst, struct folio *src, enum hint hint)
+{
+	const long last = folio_nr_pages(dst) - 1;
+	const long at = hint_offset(dst, hint) / PAGE_SIZE;
+	long left = 0, right = last;
+
+	while (left <= right) {
+		/* The farther one of the two ends; the right one of equals */
+		const long i = at - left > right - at ? left++ : right--;
+
+		if (copy_mc_user_highpage(folio_page(dst, i), folio_page(src, i),
+					  i * PAGE_SIZE, NULL))
+			return;
+	}
+}
+
+static void by_copy_page(struct folio *dst, struct folio *src, enum hint hint)
+{
+	unsigned int i;
+
+	for (i = 0; i < folio_nr_pages(dst); i++)
+		copy_page(folio_address(dst) + i * PAGE_SIZE, folio_address(src) + i * PAGE_SIZE);
+}
+
+/* Poison in the source is not looked for, here as above: there is none. */
+static void by_run(struct folio *dst, struct folio *src, enum hint hint)
+{
+#ifdef copy_mc_to_kernel
+	if (copy_mc_to_kernel(folio_address(dst), folio_address(src), folio_size(dst)))
+		return;
+#else
+	memcpy(folio_address(dst), folio_address(src), folio_size(dst));
+#endif
+}
+
+#ifndef __HAVE_ARCH_COPY_USER_HIGHPAGE
+static void by_copy_user_large_folio(struct folio *dst, struct folio *src, enum hint hint)
+{
+	if (copy_user_large_folio(dst, src, 4 * folio_size(dst) + hint_offset(dst, hint), NULL))
+		return;
+}
+#else
+#define by_copy_user_large_folio	NULL
+#endif
+
+static const struct copy_way {
+	const char *name;
+	void (*copy)(struct folio *dst, struct folio *src, enum hint hint);
+	enum hint hint;
+} copy_ways[] = {
+	{ "converging-start", ONE_PAGE, START },
+	{ "converging-middle", ONE_PAGE, MIDDLE },
+	{ "converging-end", ONE_PAGE, END },
+	{ "copy_page", by_copy_page, START },
+	{ "run", by_run, START },
+	{ "copy_user_large_folio-start", by_copy_user_large_folio, START },
+	{ "copy_user_large_folio-middle", by_copy_user_large_folio, MIDDLE },
+	{ "copy_user_large_folio-end", by_copy_user_large_folio, END },
+};
+
+struct copy_case {
+	unsigned int order, n;
+};
+
+/*
+ * The ways take turns in each round: what differs between them is a few percent,
+ * less than a machine may change in the time that one way takes.
+ */
+static void copy_worker(void *data)
+{
+	/* bench_mutex guards it; on the stack it is too large. */
+	static u64 ns[ARRAY_SIZE(copy_ways)][NR_USES][MAX_ROUNDS];
+	const struct copy_case *c = data;
+	const unsigned long kib = PAGE_SIZE >> 10 << c->order;
+	const unsigned int n = c->n, passes = max(1U, 64 / n), last = nr_rounds;
+	char names[ARRAY_SIZE(copy_ways)][MAX_NAME];
+	bool run[ARRAY_SIZE(copy_ways)];
+	unsigned int w, use, round, pass, i, nr = 0, nr_run = 0;
+	struct folio **folios;
+
+	for (w = 0; w < ARRAY_SIZE(copy_ways); w++) {
+		scnprintf(names[w], MAX_NAME, "copy/%lu%s/n-%u/%s", kib >= 1024 ? kib >> 10 : kib,
+			  kib >= 1024 ? "M" : "K", n, copy_ways[w].name);
+		run[w] = wanted(names[w]);
+		if (run[w] && !copy_ways[w].copy) {
+			pr_info("%s n/a with a copy_user_highpage() of the architecture\n",
+				names[w]);
+			run[w] = false;
+		}
+		nr_run += run[w];
+	}
+	if (!nr_run)
+		return;
+
+	/* The targets, then the sources */
+	folios = kvcalloc(2 * n, sizeof(*folios), GFP_KERNEL);
+	if (folios)
+		nr = alloc_burst(folios, 2 * n, kinds[UNMOVABLE].gfp, c->order);
+	for (i = 0; i < nr; i++)
+		memset(folio_address(folios[i]), 1, folio_size(folios[i]));
+
+	for (round = 0; nr == 2 * n && round < last; round++) {
+		for (use = 0; use < NR_USES; use++) {
+			for (w = 0; w < ARRAY_SIZE(copy_ways); w++) {
+				const struct copy_way *way = &copy_ways[w];
+				u64 start = ktime_get_ns();
+
+				if (!run[w])
+					continue;
+				for (pass = 0; pass < passes; pass++) {
+					for (i = 0; i < n; i++) {
+						way->copy(folios[i], folios[n + i], way->hint);
+						use_folio(folios[i], use, way->hint);
+					}
+				}
+				ns[w][use][round] = ktime_get_ns() - start;
+				cond_resched();
+			}
+		}
+	}
+	for (w = 0; w < ARRAY_SIZE(copy_ways); w++) {
+		if (!run[w])
+			continue;
+		if (nr < 2 * n)
+			pr_info("%s n/a no free memory for %u folios of %lu KiB\n", names[w],
+				2 * n, kib);
+		else
+			pr_info("%s ops=%u ns=%llu write_ns=%llu write16k_ns=%llu read_ns=%llu\n",
+				names[w], n * passes,
+				median(ns[w][NOTHING], last), median(ns[w][WRITE_ALL], last),
+				median(ns[w][WRITE_16K], last), median(ns[w][READ_ALL], last));
+	}
+	free_burst(folios, nr);
+	kvfree(folios);
+}
+
+static void bench_copy(void)
+{
+	const struct copy_case cases[] = {
+		{ SMALL_ORDER, 1 }, { SMALL_ORDER, 4096 }, { BIG_ORDER, 1 }, { BIG_ORDER, 256 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases) && !interrupted(); i++) {
+		struct copy_case c = cases[i];
+
+		run_bound("copy", copy_worker, &c);
 	}
 }
 
@@ -993,6 +1205,7 @@ static int folio_bench(const char *globs)
 	bench_alloc();
 	bench_mixed();
 	bench_zero();
+	bench_copy();
 	bench_map();
 	if (!nr_matched)
 		pr_err("no case matches '%s'; all of them: *\n", strim(text));

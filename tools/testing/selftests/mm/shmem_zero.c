@@ -28,6 +28,7 @@
 #define MB			(1024 * KB)
 #define FILE_SIZE		(8 * MB)
 #define CHUNK			(64 * KB)
+#define NOCACHE_MIN		"/sys/module/folio_zero/parameters/nocache_min"
 #define SHMEM_64K		"/sys/kernel/mm/transparent_hugepage/hugepages-64kB/shmem_enabled"
 
 /* What is written; all the rest has to stay zero. */
@@ -54,6 +55,7 @@ FIXTURE(shmem_zero)
 	char *buf;
 	char *anon;		/* the mapping of anon_64k */
 	char was[16];		/* SHMEM_64K before */
+	char min_was[32];	/* NOCACHE_MIN before */
 	int fd;
 };
 
@@ -61,12 +63,20 @@ FIXTURE_VARIANT(shmem_zero)
 {
 	const char *options;	/* of the mount; NULL: shared anonymous memory */
 	size_t folio_size;	/* 0: whatever comes */
+	bool past_cache;	/* zero all but single pages past the cache */
 };
 
 FIXTURE_VARIANT_ADD(shmem_zero, huge_always)
 {
 	.options = "huge=always,size=64M",
 	.folio_size = 2 * MB,
+};
+
+FIXTURE_VARIANT_ADD(shmem_zero, huge_always_past_cache)
+{
+	.options = "huge=always,size=64M",
+	.folio_size = 2 * MB,
+	.past_cache = true,
 };
 
 /* Only the faults of shared anonymous memory get folios of a chosen size. */
@@ -122,8 +132,10 @@ static int tmpfs_file(const char *dir)
 	return open(dir, O_RDWR | O_TMPFILE, 0600);
 }
 
-static void undo(int fd, const char *dir, const char *was)
+static void undo(int fd, const char *dir, const char *was, const char *min_was)
 {
+	if (min_was[0])
+		write_file(NOCACHE_MIN, min_was, strlen(min_was) + 1);
 	if (fd >= 0)
 		close(fd);
 	if (dir[0]) {
@@ -146,6 +158,9 @@ FIXTURE_SETUP(shmem_zero)
 	for (i = 0; i < ARRAY_SIZE(islands); i++)
 		for (j = islands[i].start; j < islands[i].start + islands[i].len; j++)
 			self->model[j] = 'a' + j % 23;
+
+	if (variant->past_cache && access(NOCACHE_MIN, W_OK))
+		SKIP(return, "no %s that can be set", NOCACHE_MIN);
 
 	/* From here on there is something to undo, which an ASSERT would skip. */
 	if (variant->options) {
@@ -181,14 +196,16 @@ FIXTURE_SETUP(shmem_zero)
 			self->was[0] = '\0';
 	}
 	if (self->fd < 0 || dirty_free_memory(self->fd, self->anon, self->buf)) {
-		undo(self->fd, self->dir, self->was);
+		undo(self->fd, self->dir, self->was, self->min_was);
 		ASSERT_EQ(0, 1) TH_LOG("no file to test: %s", strerror(errno));
 	}
+	if (variant->past_cache && read_file(NOCACHE_MIN, self->min_was, sizeof(self->min_was)) > 0)
+		write_file(NOCACHE_MIN, "8K", sizeof("8K"));
 }
 
 FIXTURE_TEARDOWN(shmem_zero)
 {
-	undo(self->fd, self->dir, self->was);
+	undo(self->fd, self->dir, self->was, self->min_was);
 	free(self->model);
 	free(self->buf);
 }
