@@ -26,7 +26,7 @@ typedef int (*copy_one_fn)(struct page *to, struct page *from,
 
 /*
  * Copy @src to @dst, which is to be mapped at @addr, in runs of @batch pages
- * with cond_resched() before each.
+ * with cond_resched() before each, and behind each page that is copied alone.
  *
  * When a run ends early, the rest of it is copied page by page: how close to the
  * poison a run gets is the CPU's business, so the first byte that is missing may
@@ -54,6 +54,7 @@ copy_folio_by_runs(struct folio *dst, struct folio *src, unsigned long addr,
 			if (copy_one(folio_page(dst, i), folio_page(src, i),
 				     addr + i * PAGE_SIZE, vma))
 				return -EHWPOISON;
+			cond_resched();
 		}
 	}
 	return 0;

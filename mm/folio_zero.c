@@ -11,6 +11,7 @@
 #include <linux/pgtable.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <kunit/static_stub.h>
 #include <kunit/visibility.h>
 
 #include "folio_zero.h"
@@ -30,8 +31,8 @@ VISIBLE_IF_KUNIT int zero_nocache_min_set(const char *val, const struct kernel_p
 	bytes = memparse(val, &end);
 	if (end == val || !sysfs_streq(end, ""))
 		return -EINVAL;
-	/* One page is what clear_page() is for. */
-	if (bytes && (bytes < 2 * PAGE_SIZE || bytes >> PAGE_SHIFT >= UINT_MAX))
+	/* One page is what clear_page() is for; and it has to fit. */
+	if (bytes && (bytes < 2 * PAGE_SIZE || bytes >> PAGE_SHIFT >= UINT_MAX - 1))
 		return -ERANGE;
 
 	WRITE_ONCE(zero_nocache_min, bytes ? PAGE_ALIGN(bytes) >> PAGE_SHIFT : UINT_MAX);
@@ -58,10 +59,18 @@ module_param_cb(nocache_min, &zero_nocache_min_ops, NULL, 0644);
 static int __init zero_nocache_init(void)
 {
 	if (!zero_nocache_min_given && clear_pages_nocache_wins())
-		zero_nocache_min = PMD_SIZE >> PAGE_SHIFT;
+		WRITE_ONCE(zero_nocache_min, PMD_SIZE >> PAGE_SHIFT);
 	return 0;
 }
 core_initcall(zero_nocache_init);
+
+/* Not inline, so that a test can see who comes here. Context: any. */
+void zero_pages_nocache(void *addr, unsigned int nr_pages)
+{
+	KUNIT_STATIC_STUB_REDIRECT(zero_pages_nocache, addr, nr_pages);
+	clear_pages_nocache(addr, nr_pages);
+}
+EXPORT_SYMBOL_IF_KUNIT(zero_pages_nocache);
 #endif /* HAVE_ZERO_NOCACHE */
 
 static void clear_extent(struct page *page, unsigned long addr, unsigned int nr_pages)
@@ -83,7 +92,7 @@ static void clear_user_extent(struct page *page, unsigned long addr, unsigned in
 
 static void clear_extent_nocache(struct page *page, unsigned long addr, unsigned int nr_pages)
 {
-	clear_pages_nocache(page_address(page), nr_pages);
+	zero_pages_nocache(page_address(page), nr_pages);
 }
 
 /**

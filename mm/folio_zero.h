@@ -25,6 +25,7 @@ struct kernel_param;
 #define HAVE_ZERO_NOCACHE	1
 
 extern unsigned int zero_nocache_min;
+void zero_pages_nocache(void *addr, unsigned int nr_pages);
 #if IS_ENABLED(CONFIG_KUNIT)
 int zero_nocache_min_set(const char *val, const struct kernel_param *kp);
 int zero_nocache_min_get(char *buffer, const struct kernel_param *kp);
@@ -36,12 +37,11 @@ int zero_nocache_min_get(char *buffer, const struct kernel_param *kp);
  *	      part of it that is at hand.
  *
  * The one place that decides. It goes by the size alone, since nothing here
- * knows what will be done with the memory: below the threshold what is zeroed
- * fits a cache and is likely to be used from there, above it would push out
- * more than it brings. See folio_zero.nocache_min in
+ * knows what will be done with the memory. See folio_zero.nocache_min in
  * Documentation/admin-guide/kernel-parameters.txt.
  *
  * Context: Any.
+ * Return: true from the threshold on.
  */
 static inline bool zero_past_cache(unsigned long nr_pages)
 {
@@ -55,8 +55,9 @@ static inline bool zero_past_cache(unsigned long nr_pages)
 	return false;
 }
 
-#undef clear_pages_nocache
-#define clear_pages_nocache	clear_pages
+static inline void zero_pages_nocache(void *addr, unsigned int nr_pages)
+{
+}
 #endif
 
 /**
@@ -69,7 +70,7 @@ static inline bool zero_past_cache(unsigned long nr_pages)
 static inline void zero_linear_pages(void *addr, unsigned int nr_pages)
 {
 	if (zero_past_cache(nr_pages))
-		clear_pages_nocache(addr, nr_pages);
+		zero_pages_nocache(addr, nr_pages);
 	else
 		clear_pages(addr, nr_pages);
 }

@@ -546,17 +546,19 @@ static void by_folio_zero_user(struct folio **folio, enum hint hint)
  * Another folio instead, that the allocator has zeroed, as it also does with
  * init_on_alloc=1: clear_highpages_kasan_tagged() knows no address.
  */
+static unsigned int gfp_zero_failed;	/* bench_mutex guards it. */
+
 static void by_gfp_zero(struct folio **folio, enum hint hint)
 {
 	struct folio *other = folio_alloc(kinds[UNMOVABLE].gfp | __GFP_ZERO,
 					  folio_order(*folio));
 
-	if (other) {
-		folio_put(*folio);
-		*folio = other;
-	} else {
-		by_clear_highpage(folio, hint);
+	if (!other) {
+		gfp_zero_failed++;
+		return;
 	}
+	folio_put(*folio);
+	*folio = other;
 }
 
 #ifdef folio_zero
@@ -688,6 +690,7 @@ static void run_zero(const char *name, const struct zero_way *way,
 	u64 ns[NR_USES][MAX_ROUNDS];
 	unsigned int use, round, pass, i;
 
+	gfp_zero_failed = 0;
 	for (i = 0; i < n; i++)		/* the warm-up */
 		way->zero(&folios[i], way->hint);
 	for (use = 0; use < NR_USES; use++) {
@@ -704,9 +707,12 @@ static void run_zero(const char *name, const struct zero_way *way,
 			cond_resched();
 		}
 	}
-	pr_info("%s ops=%u ns=%llu write_ns=%llu write16k_ns=%llu read_ns=%llu\n", name, n * passes,
-		median(ns[NOTHING], last), median(ns[WRITE_ALL], last),
-		median(ns[WRITE_16K], last), median(ns[READ_ALL], last));
+	if (gfp_zero_failed)
+		pr_info("%s n/a %u allocations failed\n", name, gfp_zero_failed);
+	else
+		pr_info("%s ops=%u ns=%llu write_ns=%llu write16k_ns=%llu read_ns=%llu\n", name,
+			n * passes, median(ns[NOTHING], last), median(ns[WRITE_ALL], last),
+			median(ns[WRITE_16K], last), median(ns[READ_ALL], last));
 }
 
 struct zero_case {

@@ -2,6 +2,7 @@
 /*
  * KUnit tests for folio_zero() and the extents below it.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/folio_zero.h>
 #include <linux/gfp.h>
@@ -38,18 +39,27 @@ static void soil(struct folio *folio)
 
 /*
  * A folio full of PATTERN, from highmem where there is any, put when the test
- * ends.  Skips the test when memory is short.
+ * ends; or NULL.
  */
-static struct folio *dirty_folio(struct kunit *test, unsigned int order)
+static struct folio *try_dirty_folio(struct kunit *test, unsigned int order)
 {
 	struct folio *folio = folio_alloc(GFP_HIGHUSER | __GFP_NOWARN | __GFP_NORETRY,
 					  order);
 
 	if (!folio)
-		kunit_skip(test, "no memory for a folio of order %u", order);
+		return NULL;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_folio, folio));
 
 	soil(folio);
+	return folio;
+}
+
+static struct folio *dirty_folio(struct kunit *test, unsigned int order)
+{
+	struct folio *folio = try_dirty_folio(test, order);
+
+	if (!folio)
+		kunit_skip(test, "no memory for a folio of order %u", order);
 	return folio;
 }
 
@@ -168,7 +178,7 @@ static struct folio *by_folio_zero(struct kunit *test, struct folio *folio)
 
 /*
  * Another folio, zeroed by the allocator: most likely the one that was soiled,
- * for it was freed just before.
+ * for it was freed just before.  Or NULL.
  */
 static struct folio *by_gfp_zero(struct kunit *test, struct folio *folio)
 {
@@ -176,9 +186,8 @@ static struct folio *by_gfp_zero(struct kunit *test, struct folio *folio)
 
 	kunit_release_action(test, put_folio, folio);
 	folio = folio_alloc(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY, order);
-	if (!folio)
-		kunit_skip(test, "no memory for a folio of order %u", order);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_folio, folio));
+	if (folio)
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_folio, folio));
 	return folio;
 }
 
@@ -222,7 +231,29 @@ static const struct zero_path paths[] = {
 
 KUNIT_ARRAY_PARAM_DESC(path, paths, name);
 
-static void zero_paths(struct kunit *test)
+#if HAVE_ZERO_NOCACHE
+/* Pages that went past the cache since the last folio was soiled */
+static unsigned int nr_past_cache;
+
+static void count_past_cache(void *addr, unsigned int nr_pages)
+{
+	nr_past_cache += nr_pages;
+	clear_pages_nocache(addr, nr_pages);
+}
+#endif
+
+/* Of a folio of @nr_pages, how many are zeroed past the cache by @path, if any? */
+static unsigned int far_pages(const struct zero_path *path, unsigned int nr_pages)
+{
+	/* Two pages to each side of the fault, as far as the folio goes */
+	if (path->zero == by_user_start || path->zero == by_user_end)
+		return nr_pages - min(nr_pages, 3);
+	if (path->zero == by_user_middle)
+		return nr_pages - min(nr_pages, 5);
+	return nr_pages;
+}
+
+static void zero_paths(struct kunit *test, bool past_cache)
 {
 	const struct zero_path *path = test->param_value;
 	unsigned int order;
@@ -232,8 +263,24 @@ static void zero_paths(struct kunit *test)
 		kunit_skip(test, "no folio_zero_user() here: a module, or no CONFIG_FOLIO_BENCH");
 #endif
 	for (order = 0; order <= MAX_PAGE_ORDER && PAGE_SIZE << order <= MAX_SIZE; order++) {
-		struct folio *folio = path->zero(test, dirty_folio(test, order));
+		struct folio *folio = try_dirty_folio(test, order);
 
+#if HAVE_ZERO_NOCACHE
+		nr_past_cache = 0;
+#endif
+		if (folio)
+			folio = path->zero(test, folio);
+		if (!folio) {
+			/* A skip would hide what went wrong before. */
+			kunit_info(test, "no memory for a folio of order %u\n", order);
+			KUNIT_EXPECT_GT(test, order, 2);
+			break;
+		}
+#if HAVE_ZERO_NOCACHE
+		KUNIT_EXPECT_EQ_MSG(test, nr_past_cache,
+				    past_cache ? far_pages(path, 1 << order) : 0,
+				    "pages past the cache, order %u", order);
+#endif
 		KUNIT_EXPECT_EQ_MSG(test, first_page_without(folio, 0), -1, "order %u", order);
 		kunit_release_action(test, put_folio, folio);
 	}
@@ -256,13 +303,15 @@ static void set_threshold(struct kunit *test, unsigned int min)
 static void paths_through_the_cache(struct kunit *test)
 {
 	set_threshold(test, UINT_MAX);
-	zero_paths(test);
+	kunit_activate_static_stub(test, zero_pages_nocache, count_past_cache);
+	zero_paths(test, false);
 }
 
 static void paths_past_the_cache(struct kunit *test)
 {
 	set_threshold(test, 1);
-	zero_paths(test);
+	kunit_activate_static_stub(test, zero_pages_nocache, count_past_cache);
+	zero_paths(test, true);
 }
 
 static void threshold_is_set_and_shown(struct kunit *test)
@@ -302,7 +351,7 @@ static void threshold_is_set_and_shown(struct kunit *test)
 #else
 static void paths_through_the_cache(struct kunit *test)
 {
-	zero_paths(test);
+	zero_paths(test, false);
 }
 
 static void paths_past_the_cache(struct kunit *test)
@@ -414,6 +463,7 @@ static struct {
 	struct page *page;	/* the next one */
 	unsigned long addr;
 	unsigned int batch, calls;
+	unsigned int late;	/* calls with need_resched() */
 } seen;
 
 /* Takes the place of the clearing, so that the extent can be of any size. */
@@ -421,16 +471,20 @@ static void record(struct page *page, unsigned long addr, unsigned int nr_pages)
 {
 	struct kunit *test = seen.test;
 
+	/*
+	 * Has there been a cond_resched() since the last extent?  A tick may come
+	 * right after it.
+	 */
+	if (!preempt_model_preemptible()) {
+		seen.late += need_resched();
+		set_tsk_need_resched(current);
+		set_preempt_need_resched();
+	}
+
 	KUNIT_EXPECT_PTR_EQ(test, page, seen.page);
 	KUNIT_EXPECT_EQ(test, addr, seen.addr);
 	KUNIT_EXPECT_GE(test, nr_pages, 1);
 	KUNIT_EXPECT_LE(test, nr_pages, seen.batch);
-	/* Has there been a cond_resched() since the last extent? */
-	if (!preempt_model_preemptible()) {
-		KUNIT_EXPECT_FALSE(test, need_resched());
-		set_tsk_need_resched(current);
-		set_preempt_need_resched();
-	}
 	seen.page += nr_pages;
 	seen.addr += nr_pages * PAGE_SIZE;
 	seen.calls++;
@@ -462,9 +516,12 @@ static void extents_end_at_the_batch(struct kunit *test)
 	seen.addr = SZ_1M;
 	seen.batch = b->batch;
 	seen.calls = 0;
+	seen.late = 0;
 	zero_extents(first, SZ_1M, b->nr_pages, b->batch, record);
 	KUNIT_EXPECT_PTR_EQ(test, seen.page, first + b->nr_pages);
 	KUNIT_EXPECT_EQ(test, seen.calls, DIV_ROUND_UP(b->nr_pages, b->batch));
+	if (seen.calls >= 16)
+		KUNIT_EXPECT_LT(test, seen.late, seen.calls / 2);
 	cond_resched();
 }
 

@@ -88,6 +88,22 @@ static void size_of_another(struct folio *folio, struct folio *other, bool swap)
 	folio_zero_range(folio, 0, size);
 }
 
+static void folio_through_a_pointer(struct folio *folio)
+{
+	size_t size = folio_size(folio);
+
+	next_folio(&folio);
+	folio_zero_range(folio, 0, size);
+}
+
+static void folio_behind_a_pointer(struct folio **foliop)
+{
+	size_t size = folio_size(*foliop);
+
+	next_folio(foliop);
+	folio_zero_range(*foliop, 0, size);
+}
+
 static void size_through_a_pointer(struct folio *folio)
 {
 	size_t size = folio_size(folio);

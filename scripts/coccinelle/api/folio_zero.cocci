@@ -24,8 +24,8 @@ virtual report
 
 // From this assignment on, neither it nor the folio changes on the way ...
 @held exists@
-expression f, E;
-identifier n, i;
+expression E;
+identifier f, n, i;
 type T, T1;
 assignment operator op;
 position p, q;
@@ -38,7 +38,7 @@ position p, q;
   n@q = folio_size(f);
 )
   ... when != n op E
-      when != \(n++\|n--\|++n\|--n\|&n\)
+      when != \(n++\|n--\|++n\|--n\|&n\|&f\)
       when != f = E
 (
   folio_zero_range@p(f, 0, n);
@@ -54,7 +54,7 @@ position p, q;
   n@q = \(folio_nr_pages(f)\|1 << folio_order(f)\);
 )
   ... when != n op E
-      when != \(n++\|n--\|++n\|--n\|&n\)
+      when != \(n++\|n--\|++n\|--n\|&n\|&f\)
       when != f = E
 (
   for (i = 0; i < n; \(i++\|++i\)) {
@@ -69,8 +69,8 @@ position p, q;
 
 // ... and no other value gets there.
 @other exists@
-expression held.f, E, E1;
-identifier held.n, i;
+expression E, E1;
+identifier held.f, held.n, i;
 type T, T1, T2;
 assignment operator op, op1;
 position held.p, p1, q != held.q;
@@ -81,7 +81,7 @@ position held.p, p1, q != held.q;
 |
   n@q op E
 |
-  \(n@q++\|n@q--\|++n@q\|--n@q\|&n@q\)
+  \(n@q++\|n@q--\|++n@q\|--n@q\|&n@q\|&f@q\)
 |
   f@q = E
 )
@@ -104,8 +104,7 @@ position held.p, p1, q != held.q;
 )
 
 @r_held depends on !patch@
-expression held.f;
-identifier held.n, i;
+identifier held.f, held.n, i;
 type T;
 position held.p, p1 != other.p1;
 @@
@@ -127,8 +126,7 @@ position held.p, p1 != other.p1;
 )
 
 @p_held depends on patch@
-expression held.f;
-identifier held.n, i;
+identifier held.f, held.n, i;
 type T;
 position held.p, p1 != other.p1;
 @@

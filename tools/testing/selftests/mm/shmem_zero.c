@@ -134,8 +134,6 @@ static int tmpfs_file(const char *dir)
 
 static void undo(int fd, const char *dir, const char *was, const char *min_was)
 {
-	if (min_was[0])
-		write_file(NOCACHE_MIN, min_was, strlen(min_was) + 1);
 	if (fd >= 0)
 		close(fd);
 	if (dir[0]) {
@@ -144,6 +142,8 @@ static void undo(int fd, const char *dir, const char *was, const char *min_was)
 	}
 	if (was[0])
 		write_file(SHMEM_64K, was, strlen(was) + 1);
+	if (min_was[0])
+		write_file(NOCACHE_MIN, min_was, strlen(min_was) + 1);
 }
 
 FIXTURE_SETUP(shmem_zero)
