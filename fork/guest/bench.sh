@@ -91,7 +91,7 @@ measure() { # measure start|folio_bench CASE: its line, and one with what was co
 	counts=$(holds $classes <$tracing/trace)
 	events=$(grep -E '^(compact|thp)_' /proc/vmstat |
 		awk 'NR == FNR { b[$1] = $2; next } $2 != b[$1] { printf " %s=%d", $1, $2 - b[$1] }' /tmp/before -)
-	[ -z "$zeroed" ] || events="$events $(awk '/ folio_zero: / { sub(".*head=", ""); k += $1 == 1 ? 4 * 2 ^ substr($2, 7) : 4 }
+	[ -z "$zeroed" ] || events="$events $(awk '/ folio_zero: / { sub(".*head=", ""); n = 4; if ($1 == 1) for (o = substr($2, 7); o > 0; o--) n += n; k += n }
 		END { printf "folio_zero_kib=%d", k }' $tracing/trace)"
 	while read -r line; do
 		echo "$line"
