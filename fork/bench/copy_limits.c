@@ -12,15 +12,7 @@
  * The memory is a file in DIR (/dev/shm: what UML's memory is, in pages of
  * 4 KiB), or without DIR anonymous, in huge pages if they can be had.
  */
-#include <fcntl.h>
-#include <fnmatch.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+#include "limits.h"
 
 #define PAGE	4096UL
 #define ROUNDS	8	/* for each way and region */
@@ -131,88 +123,6 @@ static const struct way {
 };
 #define NR_WAYS	(sizeof(ways) / sizeof(ways[0]))
 
-enum use { NOTHING, WRITE_ALL, WRITE_16K, READ_ALL, NR_USES };
-
-__attribute__((noinline, aligned(64)))
-static void write_words(volatile long *p, volatile long *end)
-{
-	for (; p < end; p += 8) {
-		p[0] = 1; p[1] = 1; p[2] = 1; p[3] = 1;
-		p[4] = 1; p[5] = 1; p[6] = 1; p[7] = 1;
-	}
-}
-
-__attribute__((noinline, aligned(64)))
-static void read_words(volatile long *p, volatile long *end)
-{
-	for (; p < end; p += 8)
-		p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7];
-}
-
-static void use_region(char *p, size_t len, size_t hint, enum use use)
-{
-	size_t a = hint * PAGE;
-
-	if (use == READ_ALL)
-		read_words((long *)p, (long *)(p + len));
-	else if (use == WRITE_ALL)
-		write_words((long *)p, (long *)(p + len));
-	else if (use == WRITE_16K) {	/* around the hint */
-		a = a < 2 * PAGE ? 0 : a - 2 * PAGE;
-		if (a > len - 4 * PAGE)
-			a = len - 4 * PAGE;
-		write_words((long *)(p + a), (long *)(p + a + 4 * PAGE));
-	}
-}
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static int cmp(const void *a, const void *b)
-{
-	uint64_t x = *(uint64_t *)a, y = *(uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int wanted(char **patterns, const char *name)
-{
-	if (!*patterns)
-		return 1;
-	for (; *patterns; patterns++)
-		if (!fnmatch(*patterns, name, 0))
-			return 1;
-	return 0;
-}
-
-static char *get(const char *dir, size_t total)
-{
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS, fd = -1;
-	char name[4096], *mem;
-
-	if (dir && *dir) {
-		snprintf(name, sizeof(name), "%s/copy_limits-XXXXXX", dir);
-		fd = mkstemp(name);
-		if (fd < 0 || unlink(name) || posix_fallocate(fd, 0, total))
-			return NULL;
-		flags = MAP_SHARED;
-	}
-	mem = mmap(NULL, total + (2 << 20), PROT_READ | PROT_WRITE, flags, fd, 0);
-	if (mem == MAP_FAILED)
-		return NULL;
-	if (fd < 0) {
-		mem += -(uintptr_t)mem & ((2 << 20) - 1);
-		madvise(mem, total, MADV_HUGEPAGE);
-	}
-	memset(mem, 1, total);
-	return mem;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; size_t size; } sizes[] = {
@@ -227,7 +137,7 @@ int main(int argc, char **argv)
 	char *src = get(dir, total), *dst = get(dir, total), name[256];
 	size_t s, h, w, use, round, i, j;
 
-	if (!src || !dst || !perm) {
+	if (!perm) {
 		fprintf(stderr, "no memory\n");
 		return 1;
 	}

@@ -11,16 +11,9 @@
  * 256 MiB of them, which no cache holds.
  */
 #include <cpuid.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <immintrin.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "limits.h"
 
 #define ROUNDS	3
 
@@ -81,56 +74,6 @@ static const struct way {
 	{ "clzero", clzero },
 };
 
-enum use { NOTHING, WRITE_ALL, WRITE_16K, READ_ALL, NR_USES };
-
-/* As in the kernel's: eight words a turn, from one alignment on */
-__attribute__((noinline, aligned(64)))
-static void write_words(volatile long *p, volatile long *end)
-{
-	for (; p < end; p += 8) {
-		p[0] = 1;
-		p[1] = 1;
-		p[2] = 1;
-		p[3] = 1;
-		p[4] = 1;
-		p[5] = 1;
-		p[6] = 1;
-		p[7] = 1;
-	}
-}
-
-__attribute__((noinline, aligned(64)))
-static void read_words(volatile long *p, volatile long *end)
-{
-	for (; p < end; p += 8)
-		p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7];
-}
-
-static void use_region(char *p, size_t len, enum use use)
-{
-	size_t part = use == WRITE_16K && len > 16384 ? 16384 : len;
-
-	if (use == READ_ALL)
-		read_words((long *)p, (long *)(p + len));
-	else if (use != NOTHING)
-		write_words((long *)p, (long *)(p + part));
-}
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static int cmp(const void *a, const void *b)
-{
-	uint64_t x = *(uint64_t *)a, y = *(uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint64_t run(const struct way *way, char *mem, size_t size, unsigned int n,
 		    unsigned int passes, enum use use)
 {
@@ -143,23 +86,13 @@ static uint64_t run(const struct way *way, char *mem, size_t size, unsigned int 
 		for (pass = 0; pass < passes; pass++) {
 			for (i = 0; i < n; i++) {
 				way->zero(mem + i * size, size);
-				use_region(mem + i * size, size, use);
+				use_region(mem + i * size, size, 0, use);
 			}
 		}
 		ns[round] = now() - start;
 	}
 	qsort(ns, ROUNDS, sizeof(ns[0]), cmp);
 	return ns[ROUNDS / 2];
-}
-
-static int wanted(char **patterns, const char *name)
-{
-	if (!*patterns)
-		return 1;
-	for (; *patterns; patterns++)
-		if (!fnmatch(*patterns, name, 0))
-			return 1;
-	return 0;
 }
 
 int main(int argc, char **argv)
@@ -174,28 +107,9 @@ int main(int argc, char **argv)
 		{ "2M", 2 << 20, { 1, 100, 512 } },
 	};
 	const size_t total = 512UL << 21;
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS, fd = -1;
-	char name[4096];
+	char name[4096], *mem = get(argc > 1 ? argv[1] : NULL, total);
 	size_t w, s, c;
-	char *mem;
 
-	if (argc > 1 && *argv[1]) {
-		snprintf(name, sizeof(name), "%s/zero_limits-XXXXXX", argv[1]);
-		fd = mkstemp(name);
-		if (fd < 0 || unlink(name) || posix_fallocate(fd, 0, total)) {
-			fprintf(stderr, "no file of 1 GiB in %s\n", argv[1]);
-			return 1;
-		}
-		flags = MAP_SHARED;
-	}
-	mem = mmap(NULL, total, PROT_READ | PROT_WRITE, flags, fd, 0);
-	if (mem == MAP_FAILED) {
-		perror("mmap of 1 GiB");
-		return 1;
-	}
-	if (fd < 0)
-		madvise(mem, total, MADV_HUGEPAGE);
-	memset(mem, 1, total);
 	for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		for (c = 0; c < 4 && sizes[s].counts[c]; c++) {
 			for (w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
