@@ -84,13 +84,16 @@ static inline unsigned int zero_batch(unsigned int nr_pages)
 	return preempt_model_preemptible() ? nr_pages : PROCESS_PAGES_NON_PREEMPT_BATCH;
 }
 
+typedef void (*clear_extent_fn)(struct page *page, unsigned long addr,
+				unsigned int nr_pages);
+
 /*
  * Clear @nr_pages from @page on, that user space sees at @addr if the clear
  * function wants to know, in extents of at most @batch pages.
  */
 static __always_inline void zero_extents(struct page *page, unsigned long addr,
-		unsigned int nr_pages, unsigned int batch,
-		void (*clear)(struct page *page, unsigned long addr, unsigned int nr_pages))
+					 unsigned int nr_pages, unsigned int batch,
+					 clear_extent_fn clear)
 {
 	unsigned int i, count;
 

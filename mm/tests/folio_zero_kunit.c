@@ -439,12 +439,13 @@ static void backend_clears_the_extent_alone(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(starts); i++) {
 			char *first = mem + starts[i] * PAGE_SIZE;
 			char *end = first + len * PAGE_SIZE;
+			char *before = first - PAGE_SIZE;
 
-			memset(first - PAGE_SIZE, PATTERN, (len + 2) * PAGE_SIZE);
+			memset(before, PATTERN, (len + 2) * PAGE_SIZE);
 			backend->clear(first, len);
 			KUNIT_EXPECT_NULL_MSG(test, memchr_inv(first, 0, end - first),
 					      "%u pages from %u: not cleared", len, starts[i]);
-			KUNIT_EXPECT_NULL_MSG(test, memchr_inv(first - PAGE_SIZE, PATTERN, PAGE_SIZE),
+			KUNIT_EXPECT_NULL_MSG(test, memchr_inv(before, PATTERN, PAGE_SIZE),
 					      "%u pages from %u: underrun", len, starts[i]);
 			KUNIT_EXPECT_NULL_MSG(test, memchr_inv(end, PATTERN, PAGE_SIZE),
 					      "%u pages from %u: overrun", len, starts[i]);
