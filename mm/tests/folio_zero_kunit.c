@@ -240,7 +240,6 @@ static void count_past_cache(void *addr, unsigned int nr_pages)
 	nr_past_cache += nr_pages;
 	clear_pages_nocache(addr, nr_pages);
 }
-#endif
 
 /* Of a folio of @nr_pages, how many are zeroed past the cache by @path, if any? */
 static unsigned int far_pages(const struct zero_path *path, unsigned int nr_pages)
@@ -252,6 +251,7 @@ static unsigned int far_pages(const struct zero_path *path, unsigned int nr_page
 		return nr_pages - min(nr_pages, 5);
 	return nr_pages;
 }
+#endif
 
 static void zero_paths(struct kunit *test, bool past_cache)
 {
