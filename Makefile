@@ -58,7 +58,7 @@ kunit: ## KUnit suites that match T='*', RIG=um|vm
 	@fork/deps boot && $(sync) && CONFIG=$${CONFIG:-$${RIG:-um}} fork/kernel && fork/kunit
 selftests: ## tools/testing/selftests/mm in the VM: T='shmem thp ...'
 	@fork/deps selftests && fork/vng && $(sync) && fork/kernel && fork/selftests run "$$T"
-check: ## checkpatch, sparse, kernel-doc on the series; shellcheck on fork/
+check: ## checkpatch, sparse, kernel-doc, coccicheck on the series; shellcheck on fork/
 	@fork/deps check && $(sync) && fork/sparse && fork/check
 tools-test: ## the tests of fork/ itself, on a small stand-in tree
 	@fork/deps check && fork/tests/run
@@ -66,7 +66,7 @@ baseline: ## run the mm selftests on mainline, write fork/results/baseline-CONFI
 	@fork/deps selftests && fork/vng && $(sync) && TREE=base fork/kernel && fork/selftests baseline
 
 ##@ Measure
-bench: ## mainline and the fork in turn: RIG=um|vm|user B='alloc/* zero/*' RUNS=n SAVE=bench-NAME
+bench: ## mainline and the fork in turn: RIG=um|vm|user B='alloc/* zero copy' RUNS=n SAVE=bench-NAME
 	@fork/deps bench && if [ "$$RIG" != user ]; then $(sync); fi && fork/bench/run
 bench-report: ## make the tables of README.md and patches/cover-*.md from fork/results
 	@fork/bench/report --update
