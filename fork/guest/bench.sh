@@ -93,6 +93,9 @@ measure() { # measure start|folio_bench CASE: its line, and one with what was co
 		awk 'NR == FNR { b[$1] = $2; next } $2 != b[$1] { printf " %s=%d", $1, $2 - b[$1] }' /tmp/before -)
 	[ -z "$zeroed" ] || events="$events $(awk '/ folio_zero: / { sub(".*head=", ""); n = 4; if ($1 == 1) for (o = substr($2, 7); o > 0; o--) n += n; k += n }
 		END { printf "folio_zero_kib=%d", k }' $tracing/trace)"
+	# Pages that came to or left the lists of order 0: what large folios push out shows here
+	[ "$MODE" != count ] || events="$events $(awk '/zone_locked:.* order=0 .*percpu_refill=1/ { r++ } /pcpu_drain:.* order=0 / { d++ }
+		END { printf "order0_refilled=%d order0_drained=%d", r, d }' $tracing/trace)"
 	while read -r line; do
 		echo "$line"
 		echo "${line%% *} counted $counts missed=$(($(missed) - m)) pcp_before=$p pcp_after=${after% *} pcp_cpu=${after#* } memfree_before=$f memfree_lowest=$(cat /tmp/lowest) memfree_after=$fa$stat$events"

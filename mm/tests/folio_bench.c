@@ -145,7 +145,7 @@ static void run_bound(const char *name, void (*work)(void *data), void *data)
 
 struct stream {
 	const char *name;
-	unsigned int order, order2;	/* order2: mixed with this one */
+	unsigned int order, order2;	/* order2: mixed with this one; small if xcpu */
 	unsigned int burst;		/* folios held at a time */
 	unsigned int bursts;		/* bursts in a round */
 	gfp_t gfp;
@@ -238,7 +238,7 @@ static int mixed_round(struct worker *w, u64 *ns, u64 *ns2)
 	return 0;
 }
 
-/* This CPU allocates, the other frees: see free_worker(). */
+/* This CPU allocates, the other frees (mixed: and has small folios of its own). */
 static int xcpu_round(struct worker *w, u64 *ns, u64 *ns2)
 {
 	struct gang *gang = w->gang;
@@ -269,7 +269,7 @@ static int free_worker(void *data)
 	struct gang *gang = w->gang;
 	const struct stream *s = gang->s;
 	const unsigned int last = nr_rounds;
-	unsigned int round, i;
+	unsigned int round, i, n;
 	u64 start;
 
 	wait_for_completion(&gang->go);
@@ -284,6 +284,10 @@ static int free_worker(void *data)
 			start = ktime_get_ns();
 			free_burst(gang->folios, s->burst);
 			ns += ktime_get_ns() - start;
+			if (s->mixed) {
+				n = alloc_burst(w->folios, s->burst, s->gfp, s->order2);
+				free_burst(w->folios, n);
+			}
 			complete(&gang->empty);
 		}
 		if (round)
@@ -301,7 +305,7 @@ static int alloc_worker(void *data)
 	struct gang *gang = w->gang;
 	const struct stream *s = gang->s;
 	int (*one_round)(struct worker *w, u64 *ns, u64 *ns2) =
-		s->mixed ? mixed_round : s->xcpu ? xcpu_round : same_round;
+		s->xcpu ? xcpu_round : s->mixed ? mixed_round : same_round;
 	const unsigned int last = nr_rounds;
 	unsigned int round;
 	u64 ns, ns2;
@@ -478,33 +482,39 @@ static void bench_mixed(void)
 {
 	static const struct {
 		unsigned int small, large;
-	} mixes[] = { { 0, 8 }, { 3, 4 } };
+	} mixes[] = { { 0, 8 }, { 0, 9 }, { 3, 4 } };
 	const unsigned int cpus = num_online_cpus();
 	unsigned int m, kind, n;
 	char name[MAX_NAME];
 
 	for (m = 0; m < ARRAY_SIZE(mixes); m++) {
 		for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
-			for (n = 1; n <= cpus; n = n < cpus ? cpus : n + 1) {
+			/* n = 0: the large ones come from the other CPU */
+			for (n = cpus > 1 ? 0 : 1; n <= cpus; n = n == 1 ? max(cpus, 2U) : n + 1) {
 				struct stream s = {
 					.name = name,
-					.order = mixes[m].small,
-					.order2 = mixes[m].large,
+					.order = n ? mixes[m].small : mixes[m].large,
+					.order2 = n ? mixes[m].large : mixes[m].small,
 					.gfp = kinds[kind].gfp,
 					.burst = 8,
 					.mixed = true,
+					.xcpu = !n,
 				};
 
-				scnprintf(name, sizeof(name), "mixed/order-%u+%u/%s/cpus-%u",
-					  s.order, s.order2, kinds[kind].name, n);
+				if (n)
+					scnprintf(name, sizeof(name), "mixed/order-%u+%u/%s/cpus-%u",
+						  s.order, s.order2, kinds[kind].name, n);
+				else
+					scnprintf(name, sizeof(name), "xcpu/order-%u+%u/%s",
+						  s.order, s.order2, kinds[kind].name);
 				if (!wanted(name))
 					continue;
 				size_round(&s);
-				if (s.order2 > MAX_PAGE_ORDER)
+				if (mixes[m].large > MAX_PAGE_ORDER)
 					pr_info("%s n/a the largest order is %u\n", name,
 						MAX_PAGE_ORDER);
 				else
-					run_stream(&s, n);
+					run_stream(&s, n ?: 2);
 				if (interrupted())
 					return;
 			}
