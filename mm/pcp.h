@@ -289,27 +289,64 @@ static __always_inline bool pcp_large_stays(const struct pcp_large *pl, unsigned
  * @order: That of the block at hand.
  * @pressure: PCP_PRESSURE_ bits.
  *
+ * Below its high watermark is where a zone is most of the time once files have
+ * filled memory. What one hold moves is kept then.
+ *
  * Context: Under per_cpu_pages.lock.
  * Return: How many pages, 0 to send every block back.
  */
 static __always_inline int pcp_large_high(const struct pcp_large *pl, int batch,
 					  unsigned int order, unsigned int pressure)
 {
-	int slack = pressure ? 0 : pcp_hold(batch, order);
+	int slack = pressure & ~PCP_PRESSURE_LOW ? 0 : pcp_hold(batch, order);
 
 	return min(pl->limit + slack, pcp_large_bound(pl));
 }
 
-static __always_inline void __pcp_large_add(struct pcp_large *pl, unsigned int order, int blocks)
+static __always_inline void __pcp_large_add(struct pcp_large *pl, unsigned int index,
+					    unsigned int order, int blocks)
 {
 	pl->count += blocks * (1 << order);
-	pl->blocks[pcp_large_pair(order)] += blocks;
+	pl->blocks[index - NR_LOWORDER_PCP_LISTS] += blocks;
 }
+
+/**
+ * __pcp_large_longest - Which list is drained first?
+ * @pl: The budget.
+ * @pmd_order: That of a huge page mapped by a PMD.
+ *
+ * The one with most pages: a list that was filled in another phase of the
+ * workload gives way to the one that is in use now, and a stream of frees drains
+ * its own.
+ *
+ * Context: Under per_cpu_pages.lock.
+ * Return: An index into per_cpu_pages.lists, that of the first large one if all
+ *	   are empty.
+ */
+static inline unsigned int __pcp_large_longest(const struct pcp_large *pl, unsigned int pmd_order)
+{
+	unsigned int i, longest = 0;
+	int pages, most = 0;
+
+	for (i = 0; i < 2 * NR_PCP_LARGE_PAIRS; i++) {
+		if (!pl->blocks[i])
+			continue;
+		pages = pl->blocks[i] << __pcp_list_order(NR_LOWORDER_PCP_LISTS + i, pmd_order);
+		if (pages > most) {
+			most = pages;
+			longest = i;
+		}
+	}
+	return NR_LOWORDER_PCP_LISTS + longest;
+}
+
+#define pcp_large_longest(pl)	__pcp_large_longest(pl, PCP_PMD_ORDER)
 
 /**
  * pcp_large_freed - Charge a block that was freed to a list
  * @pl: The budget.
  * @batch: per_cpu_pages.batch.
+ * @index: The list's index.
  * @order: The block's order, one that pcp_large_stays().
  * @pressure: PCP_PRESSURE_ bits.
  *
@@ -317,13 +354,13 @@ static __always_inline void __pcp_large_add(struct pcp_large *pl, unsigned int o
  * Return: How much to drain now: 0, or what is too much, but not less than one
  *	   hold of zone->lock is good for.
  */
-static __always_inline int pcp_large_freed(struct pcp_large *pl, int batch, unsigned int order,
-					   unsigned int pressure)
+static __always_inline int pcp_large_freed(struct pcp_large *pl, int batch, unsigned int index,
+					   unsigned int order, unsigned int pressure)
 {
 	int hold = pcp_hold(batch, order);
 	int over;
 
-	__pcp_large_add(pl, order, 1);
+	__pcp_large_add(pl, index, order, 1);
 	pl->two = max(pl->two, 2 << order);
 	pl->idle = 0;
 	pl->streak >>= 1;
@@ -342,16 +379,17 @@ static __always_inline int pcp_large_freed(struct pcp_large *pl, int batch, unsi
 }
 
 /**
- * pcp_large_removed - Charge blocks that have left a list
+ * pcp_large_removed - Charge a block that has left a list
  * @pl: The budget.
- * @order: Their order.
- * @blocks: How many.
+ * @index: The list's index.
+ * @order: The block's order.
  *
  * Context: Under per_cpu_pages.lock.
  */
-static __always_inline void pcp_large_removed(struct pcp_large *pl, unsigned int order, int blocks)
+static __always_inline void pcp_large_removed(struct pcp_large *pl, unsigned int index,
+					      unsigned int order)
 {
-	__pcp_large_add(pl, order, -blocks);
+	__pcp_large_add(pl, index, order, -1);
 }
 
 /**
@@ -395,6 +433,7 @@ static inline int pcp_large_refill(struct pcp_large *pl, int batch, unsigned int
 /**
  * pcp_large_refilled - Charge a refill
  * @pl: The budget.
+ * @index: The list's index.
  * @order: The blocks' order.
  * @blocks: How many have been put on the list; 0 is fine.
  * @fell_back: A block came from the lists of another migratetype.
@@ -403,11 +442,11 @@ static inline int pcp_large_refill(struct pcp_large *pl, int batch, unsigned int
  * Context: Under per_cpu_pages.lock, in the same section in which the blocks
  *	    were put on the list: a drain goes by the count.
  */
-static inline void pcp_large_refilled(struct pcp_large *pl, unsigned int order, int blocks,
+static inline void pcp_large_refilled(struct pcp_large *pl, unsigned int index,
+				      unsigned int order, int blocks,
 				      bool fell_back, unsigned int pressure)
 {
-	__pcp_large_add(pl, order, blocks);
-	pl->idle = 0;
+	__pcp_large_add(pl, index, order, blocks);
 
 	if (fell_back) {
 		pl->limit >>= 1;
@@ -433,8 +472,9 @@ static __always_inline bool pcp_large_todo(const struct pcp_large *pl)
  * pcp_large_decay - What a run of the vmstat work takes away
  * @pl: The budget.
  *
- * 1/8 of the limit while blocks come and go; in equal steps down to nothing
- * once they do not, after PCP_DECAY_RUNS runs.
+ * 1/8 of the limit while blocks are freed; in equal steps down to nothing once
+ * they are not, after PCP_DECAY_RUNS runs. What is fetched for allocations alone
+ * is not to keep what was left by an earlier phase.
  *
  * Context: Under per_cpu_pages.lock.
  * Return: How much to drain.
@@ -448,7 +488,11 @@ static inline int pcp_large_decay(struct pcp_large *pl)
 		pl->idle++;
 
 	/* The bound follows the orders that are still here. */
-	while (pl->two && !pl->blocks[pcp_large_pair(ilog2(pl->two) - 1)]) {
+	while (pl->two) {
+		const int *pair = pl->blocks + 2 * pcp_large_pair(ilog2(pl->two) - 1);
+
+		if (pair[0] || pair[1])
+			break;
 		pl->two >>= 1;
 		if (!pcp_order_is_large(ilog2(pl->two) - 1))
 			pl->two = 0;

@@ -239,9 +239,9 @@ static int model_freed(struct model *m, int order, unsigned int pressure)
 		if (m->limit < 0)
 			m->limit = 0;
 		high = m->limit;
-	} else {
-		high = m->limit + model_hold(m, order);
 	}
+	if (pressure == 0 || pressure == PCP_PRESSURE_LOW)
+		high = m->limit + model_hold(m, order);
 	if (high > model_bound(m))
 		high = model_bound(m);
 
@@ -282,7 +282,6 @@ static void model_refilled(struct model *m, int order, int blocks, bool fell_bac
 			   unsigned int pressure)
 {
 	m->nr[order] += blocks;
-	m->idle = 0;
 
 	if (fell_back) {
 		m->limit /= 2;
@@ -321,20 +320,27 @@ struct sim {
 	unsigned int pmd;
 };
 
+/* Each order has one of its lists in use. */
+static unsigned int sim_list(int order)
+{
+	return pcp_list_index(order & 1 ? MIGRATE_MOVABLE : MIGRATE_RECLAIMABLE, order);
+}
+
 static void sim_check(struct kunit *test, struct sim *cpu)
 {
 	const struct pcp_large *pl = &cpu->pcp.large;
-	int order, sum = 0, pair;
+	int order, sum = 0, i;
 
 	KUNIT_ASSERT_EQ(test, pl->count, model_count(&cpu->m));
 	KUNIT_ASSERT_EQ(test, pl->limit, cpu->m.limit);
 	KUNIT_ASSERT_EQ(test, pcp_large_bound(pl), model_bound(&cpu->m));
 	for (order = FIRST_LARGE; order <= LAST_ORDER; order++)
 		if (order <= 8 || order == cpu->pmd)
-			KUNIT_ASSERT_EQ(test, pl->blocks[pcp_large_pair(order)],
+			KUNIT_ASSERT_EQ(test,
+					pl->blocks[sim_list(order) - NR_LOWORDER_PCP_LISTS],
 					cpu->m.nr[order]);
-	for (pair = 0; pair < NR_PCP_LARGE_PAIRS; pair++)
-		sum += pl->blocks[pair];
+	for (i = 0; i < ARRAY_SIZE(pl->blocks); i++)
+		sum += pl->blocks[i];
 	for (order = FIRST_LARGE; order <= LAST_ORDER; order++)
 		sum -= cpu->m.nr[order];
 	KUNIT_ASSERT_EQ(test, sum, 0);
@@ -375,30 +381,41 @@ static void sim_check_small(struct kunit *test, const struct sim *cpu)
 	KUNIT_EXPECT_EQ(test, cpu->pcp.free_count, 345);
 }
 
-/* What free_pcppages_bulk() and its caller do, from the list of @order on. */
-static void sim_drain(struct kunit *test, struct sim *cpu, int want, int order)
+/* The order with most pages, the smallest of them. */
+static int model_longest(const struct model *m)
+{
+	int order, longest = LAST_ORDER;
+
+	for (order = LAST_ORDER; order >= FIRST_LARGE; order--)
+		if (m->nr[order] * (1 << order) >= m->nr[longest] * (1 << longest))
+			longest = order;
+	return longest;
+}
+
+/* What free_pcp_large_bulk() and its caller do, for a hold of @hold pages at most. */
+static void sim_drain(struct kunit *test, struct sim *cpu, int want, int hold)
 {
 	struct pcp_large *pl = &cpu->pcp.large;
 	int left = want, before = pl->count, largest = 0;
 
 	while (left > 0 && pl->count) {
-		int asked, rounded, freed = 0, least = 0, most = 0;
-
-		while (!cpu->m.nr[order])
-			order = order < LAST_ORDER ? order + 1 : FIRST_LARGE;
-		asked = min(left, pcp_hold(cpu->pcp.batch, order));
+		int asked = min(left, hold), rounded, freed = 0, least = 0, most = 0;
+		int order = FIRST_LARGE;
 
 		cpu->holds++;
 		while (pl->count) {
 			int nr_pages;
 
-			while (!cpu->m.nr[order])
-				order = order < LAST_ORDER ? order + 1 : FIRST_LARGE;
+			if (!cpu->m.nr[order]) {
+				order = model_longest(&cpu->m);
+				KUNIT_ASSERT_EQ(test, __pcp_large_longest(pl, cpu->pmd),
+						sim_list(order));
+			}
 			nr_pages = 1 << order;
 			if (!pcp_drain_more(asked, freed, nr_pages, least))
 				break;
 
-			pcp_large_removed(pl, order, 1);
+			pcp_large_removed(pl, sim_list(order), order);
 			cpu->m.nr[order]--;
 			freed += nr_pages;
 			least = least ? min(least, nr_pages) : nr_pages;
@@ -429,12 +446,13 @@ static void sim_free(struct kunit *test, struct sim *cpu, int order, unsigned in
 		return;
 	}
 
-	drain = pcp_large_freed(pl, cpu->pcp.batch, order, pressure);
+	drain = pcp_large_freed(pl, cpu->pcp.batch, sim_list(order), order, pressure);
 	KUNIT_ASSERT_EQ(test, drain, model_freed(&cpu->m, order, pressure));
-	sim_drain(test, cpu, drain, order);
+	sim_drain(test, cpu, drain, pcp_hold(cpu->pcp.batch, order));
 	KUNIT_ASSERT_LE_MSG(test, pl->count, model_bound(&cpu->m), "after a free");
 	KUNIT_ASSERT_LE_MSG(test, pl->count,
-			    pl->limit + (pressure ? 0 : model_hold(&cpu->m, order)),
+			    pl->limit + (pressure & ~PCP_PRESSURE_LOW ?
+					 0 : model_hold(&cpu->m, order)),
 			    "after a free");
 }
 
@@ -458,13 +476,13 @@ static void sim_alloc(struct kunit *test, struct sim *cpu, int order, int have, 
 
 		cpu->holds++;
 		want = min(want, have);
-		pcp_large_refilled(pl, order, want, fell_back, pressure);
+		pcp_large_refilled(pl, sim_list(order), order, want, fell_back, pressure);
 		model_refilled(&cpu->m, order, want, fell_back, pressure);
 		if (!want)
 			return;
 	}
 
-	pcp_large_removed(pl, order, 1);
+	pcp_large_removed(pl, sim_list(order), order);
 	cpu->m.nr[order]--;
 	sim_check(test, cpu);
 }
@@ -474,7 +492,7 @@ static void sim_decay(struct kunit *test, struct sim *cpu)
 	int drain = pcp_large_decay(&cpu->pcp.large);
 
 	KUNIT_ASSERT_EQ(test, drain, model_decay(&cpu->m));
-	sim_drain(test, cpu, drain, FIRST_LARGE);
+	sim_drain(test, cpu, drain, cpu->pcp.batch);
 	KUNIT_ASSERT_LE_MSG(test, cpu->pcp.large.count, cpu->m.limit, "after a decay");
 }
 
@@ -645,6 +663,7 @@ static void pressure_takes_it_back(struct kunit *test)
 	int i, limit[8] = {}, start;
 
 	for (pressure = 1; pressure < 8; pressure++) {
+		const int kept = pressure == PCP_PRESSURE_LOW ? 1 << 6 : 0;
 		struct sim cpu;
 
 		sim_init(&cpu, 9, 63, 4096, 0);
@@ -663,16 +682,86 @@ static void pressure_takes_it_back(struct kunit *test)
 		sim_free(test, &cpu, 6, pressure);
 		limit[pressure] = cpu.pcp.large.limit;
 		KUNIT_EXPECT_LT(test, limit[pressure], start);
-		KUNIT_EXPECT_LE(test, cpu.pcp.large.count, limit[pressure]);
+		KUNIT_EXPECT_LE(test, cpu.pcp.large.count, limit[pressure] + kept);
 
-		/* ... and soon nothing is kept, not even the last one freed. */
+		/* ... and soon nothing is kept, not even the last one freed: one hold at most. */
 		for (i = 0; i < 64; i++)
 			sim_free(test, &cpu, 6, pressure);
 		KUNIT_EXPECT_EQ(test, cpu.pcp.large.limit, 0);
-		KUNIT_EXPECT_EQ(test, cpu.pcp.large.count, 0);
+		KUNIT_EXPECT_EQ(test, cpu.pcp.large.count, kept);
 	}
 	KUNIT_EXPECT_LT(test, limit[PCP_PRESSURE_BLOCKS], limit[PCP_PRESSURE_RECLAIM]);
 	KUNIT_EXPECT_LT(test, limit[PCP_PRESSURE_BLOCKS], limit[PCP_PRESSURE_LOW]);
+}
+
+static void the_longest_list_goes_first(struct kunit *test)
+{
+	struct pcp_large pl = {};
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9), NR_LOWORDER_PCP_LISTS);
+	for (i = 0; i < ARRAY_SIZE(pl.blocks); i++) {
+		pl.blocks[i] = 2;
+		KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9), NR_LOWORDER_PCP_LISTS + i);
+		/* Of two that are as long the first */
+		pl.blocks[i ^ 1] = i & 1 ? 3 : 2;
+		KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9),
+				NR_LOWORDER_PCP_LISTS + (i & ~1));
+		pl.blocks[i ^ 1] = 0;
+		pl.blocks[i] = 0;
+	}
+	/* Pages count, not blocks */
+	pl.blocks[0] = 31;
+	pl.blocks[2 * PCP_SPARE_PAIR] = 1;
+	KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9),
+			NR_LOWORDER_PCP_LISTS + 2 * PCP_SPARE_PAIR);
+	pl.blocks[0] = 33;
+	KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9), NR_LOWORDER_PCP_LISTS);
+}
+
+static void an_old_list_gives_way(struct kunit *test)
+{
+	struct sim cpu;
+	int i, round;
+
+	/* All there may be is of order 6, and nobody wants it any more ... */
+	sim_init(&cpu, 9, 63, 4096, 0);
+	for (i = 0; i < 64; i++)
+		sim_alloc(test, &cpu, 6, 99, false, 0);
+	for (i = 0; i < 64; i++)
+		sim_free(test, &cpu, 6, 0);
+	KUNIT_ASSERT_EQ(test, cpu.m.nr[6], 64);
+
+	/* ... when bursts of order 8 begin: they soon take no lock. */
+	for (round = 0; round < 1020; round++) {
+		if (round == 20)
+			cpu.holds = 0;
+		for (i = 0; i < 8; i++)
+			sim_alloc(test, &cpu, 8, 99, false, 0);
+		for (i = 0; i < 8; i++)
+			sim_free(test, &cpu, 8, 0);
+	}
+	KUNIT_EXPECT_LE(test, cpu.holds, 20UL);
+}
+
+static void who_only_allocates_keeps_nothing_old(struct kunit *test)
+{
+	struct sim cpu;
+	int i, run;
+
+	sim_init(&cpu, 9, 63, 4096, 0);
+	for (i = 0; i < 8; i++)
+		sim_alloc(test, &cpu, 8, 99, false, 0);
+	for (i = 0; i < 8; i++)
+		sim_free(test, &cpu, 8, 0);
+	KUNIT_ASSERT_EQ(test, cpu.m.nr[8], 8);
+
+	for (run = 0; run < 10; run++) {
+		for (i = 0; i < 1000; i++)
+			sim_alloc(test, &cpu, 4, 99, false, 0);
+		sim_decay(test, &cpu);
+	}
+	KUNIT_EXPECT_EQ(test, cpu.pcp.large.count, 0);
 }
 
 static void a_fallback_takes_half(struct kunit *test)
@@ -700,8 +789,8 @@ static void a_boot_pageset_holds_nothing(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, pcp_large_stays(&zero, order));
 		KUNIT_EXPECT_EQ(test, pcp_large_refill(&zero, 1, order, 0), 1);
 		/* What a refill brings for the caller earns nothing. */
-		pcp_large_refilled(&zero, order, 1, false, 0);
-		pcp_large_removed(&zero, order, 1);
+		pcp_large_refilled(&zero, sim_list(order), order, 1, false, 0);
+		pcp_large_removed(&zero, sim_list(order), order);
 		KUNIT_EXPECT_FALSE(test, pcp_large_todo(&zero));
 	}
 
@@ -845,6 +934,9 @@ static struct kunit_case pcp_cases[] = {
 	KUNIT_CASE(freed_on_another_cpu),
 	KUNIT_CASE(one_block_for_a_single_request),
 	KUNIT_CASE(pressure_takes_it_back),
+	KUNIT_CASE(the_longest_list_goes_first),
+	KUNIT_CASE(an_old_list_gives_way),
+	KUNIT_CASE(who_only_allocates_keeps_nothing_old),
 	KUNIT_CASE(a_fallback_takes_half),
 	KUNIT_CASE(a_boot_pageset_holds_nothing),
 	KUNIT_CASE(the_bound_of_a_zone),
