@@ -311,36 +311,44 @@ static __always_inline void __pcp_large_add(struct pcp_large *pl, unsigned int i
 }
 
 /**
- * __pcp_large_longest - Which list is drained first?
+ * __pcp_large_victim - Which list is drained first?
  * @pl: The budget.
  * @pmd_order: That of a huge page mapped by a PMD.
  *
- * The one with most pages: a list that was filled in another phase of the
- * workload gives way to the one that is in use now, and a stream of frees drains
- * its own.
+ * The one with most pages of those that no block has been freed to since this
+ * was last true for none: a list that was filled in another phase of the workload
+ * gives way to those in use, which share fairly, and a stream of frees drains its
+ * own.
  *
  * Context: Under per_cpu_pages.lock.
  * Return: An index into per_cpu_pages.lists, that of the first large one if all
  *	   are empty.
  */
-static inline unsigned int __pcp_large_longest(const struct pcp_large *pl, unsigned int pmd_order)
+static inline unsigned int __pcp_large_victim(struct pcp_large *pl, unsigned int pmd_order)
 {
-	unsigned int i, longest = 0;
+	unsigned int i, victim = 0;
 	int pages, most = 0;
 
-	for (i = 0; i < 2 * NR_PCP_LARGE_PAIRS; i++) {
-		if (!pl->blocks[i])
-			continue;
-		pages = pl->blocks[i] << __pcp_list_order(NR_LOWORDER_PCP_LISTS + i, pmd_order);
-		if (pages > most) {
-			most = pages;
-			longest = i;
+	do {
+		for (i = 0; i < 2 * NR_PCP_LARGE_PAIRS; i++) {
+			if (!pl->blocks[i] || (pl->used & BIT(i)))
+				continue;
+			pages = pl->blocks[i] <<
+				__pcp_list_order(NR_LOWORDER_PCP_LISTS + i, pmd_order);
+			if (pages > most) {
+				most = pages;
+				victim = i;
+			}
 		}
-	}
-	return NR_LOWORDER_PCP_LISTS + longest;
+		if (most || !pl->used)
+			break;
+		pl->used = 0;
+	} while (true);
+
+	return NR_LOWORDER_PCP_LISTS + victim;
 }
 
-#define pcp_large_longest(pl)	__pcp_large_longest(pl, PCP_PMD_ORDER)
+#define pcp_large_victim(pl)	__pcp_large_victim(pl, PCP_PMD_ORDER)
 
 /**
  * pcp_large_freed - Charge a block that was freed to a list
@@ -364,6 +372,7 @@ static __always_inline int pcp_large_freed(struct pcp_large *pl, int batch, unsi
 	pl->two = max(pl->two, 2 << order);
 	pl->idle = 0;
 	pl->streak >>= 1;
+	pl->used |= BIT(index - NR_LOWORDER_PCP_LISTS);
 
 	if (unlikely(pressure)) {
 		/* What is missing are blocks, and these are blocks: first here. */

@@ -173,6 +173,7 @@ static void the_switch_leaves_the_pmd_order(struct kunit *test)
 struct model {
 	int nr[NR_ORDERS];	/* blocks on the lists */
 	bool used[NR_ORDERS];	/* orders in use */
+	bool freed_to[NR_ORDERS];
 	int limit, share, room, batch;
 	int in_a_row;		/* refills */
 	int idle;
@@ -229,6 +230,7 @@ static int model_freed(struct model *m, int order, unsigned int pressure)
 
 	m->nr[order]++;
 	m->used[order] = true;
+	m->freed_to[order] = true;
 	m->in_a_row /= 2;
 	m->idle = 0;
 
@@ -381,15 +383,21 @@ static void sim_check_small(struct kunit *test, const struct sim *cpu)
 	KUNIT_EXPECT_EQ(test, cpu->pcp.free_count, 345);
 }
 
-/* The order with most pages, the smallest of them. */
-static int model_longest(const struct model *m)
+/* The order with most pages, the smallest of them, of those not freed to lately. */
+static int model_victim(struct model *m)
 {
-	int order, longest = LAST_ORDER;
+	int order, victim = 0, old = 0;
 
-	for (order = LAST_ORDER; order >= FIRST_LARGE; order--)
-		if (m->nr[order] * (1 << order) >= m->nr[longest] * (1 << longest))
-			longest = order;
-	return longest;
+	for (order = FIRST_LARGE; order <= LAST_ORDER; order++)
+		old += m->nr[order] && !m->freed_to[order];
+	if (!old)
+		memset(m->freed_to, 0, sizeof(m->freed_to));
+
+	for (order = FIRST_LARGE; order <= LAST_ORDER; order++)
+		if (m->nr[order] && !m->freed_to[order] &&
+		    (!victim || m->nr[order] * (1 << order) > m->nr[victim] * (1 << victim)))
+			victim = order;
+	return victim;
 }
 
 /* What free_pcp_large_bulk() and its caller do, for a hold of @hold pages at most. */
@@ -400,15 +408,15 @@ static void sim_drain(struct kunit *test, struct sim *cpu, int want, int hold)
 
 	while (left > 0 && pl->count) {
 		int asked = min(left, hold), rounded, freed = 0, least = 0, most = 0;
-		int order = FIRST_LARGE;
+		int order = 0;
 
 		cpu->holds++;
 		while (pl->count) {
 			int nr_pages;
 
 			if (!cpu->m.nr[order]) {
-				order = model_longest(&cpu->m);
-				KUNIT_ASSERT_EQ(test, __pcp_large_longest(pl, cpu->pmd),
+				order = model_victim(&cpu->m);
+				KUNIT_ASSERT_EQ(test, __pcp_large_victim(pl, cpu->pmd),
 						sim_list(order));
 			}
 			nr_pages = 1 << order;
@@ -694,18 +702,18 @@ static void pressure_takes_it_back(struct kunit *test)
 	KUNIT_EXPECT_LT(test, limit[PCP_PRESSURE_BLOCKS], limit[PCP_PRESSURE_LOW]);
 }
 
-static void the_longest_list_goes_first(struct kunit *test)
+static void the_longest_unused_list_goes_first(struct kunit *test)
 {
 	struct pcp_large pl = {};
 	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9), NR_LOWORDER_PCP_LISTS);
+	KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9), NR_LOWORDER_PCP_LISTS);
 	for (i = 0; i < ARRAY_SIZE(pl.blocks); i++) {
 		pl.blocks[i] = 2;
-		KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9), NR_LOWORDER_PCP_LISTS + i);
+		KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9), NR_LOWORDER_PCP_LISTS + i);
 		/* Of two that are as long the first */
 		pl.blocks[i ^ 1] = i & 1 ? 3 : 2;
-		KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9),
+		KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9),
 				NR_LOWORDER_PCP_LISTS + (i & ~1));
 		pl.blocks[i ^ 1] = 0;
 		pl.blocks[i] = 0;
@@ -713,24 +721,33 @@ static void the_longest_list_goes_first(struct kunit *test)
 	/* Pages count, not blocks */
 	pl.blocks[0] = 31;
 	pl.blocks[2 * PCP_SPARE_PAIR] = 1;
-	KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9),
+	KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9),
 			NR_LOWORDER_PCP_LISTS + 2 * PCP_SPARE_PAIR);
 	pl.blocks[0] = 33;
-	KUNIT_EXPECT_EQ(test, __pcp_large_longest(&pl, 9), NR_LOWORDER_PCP_LISTS);
+	KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9), NR_LOWORDER_PCP_LISTS);
+	/* Not the one in use, as long as there is another */
+	pl.used = BIT(0);
+	KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9),
+			NR_LOWORDER_PCP_LISTS + 2 * PCP_SPARE_PAIR);
+	pl.used |= BIT(2 * PCP_SPARE_PAIR);
+	KUNIT_EXPECT_EQ(test, __pcp_large_victim(&pl, 9), NR_LOWORDER_PCP_LISTS);
+	KUNIT_EXPECT_EQ(test, pl.used, 0);
 }
 
 static void an_old_list_gives_way(struct kunit *test)
 {
 	struct sim cpu;
-	int i, round;
+	int order, i, round;
 
-	/* All there may be is of order 6, and nobody wants it any more ... */
+	/* All there may be is of orders 4 to 7, and nobody wants it any more ... */
 	sim_init(&cpu, 9, 63, 4096, 0);
-	for (i = 0; i < 64; i++)
-		sim_alloc(test, &cpu, 6, 99, false, 0);
-	for (i = 0; i < 64; i++)
-		sim_free(test, &cpu, 6, 0);
-	KUNIT_ASSERT_EQ(test, cpu.m.nr[6], 64);
+	for (order = 4; order < 8; order++) {
+		for (i = 0; i < 1024 >> order; i++)
+			sim_alloc(test, &cpu, order, 99, false, 0);
+		for (i = 0; i < 1024 >> order; i++)
+			sim_free(test, &cpu, order, 0);
+		KUNIT_EXPECT_LE(test, 1024 >> order, cpu.m.nr[order]);
+	}
 
 	/* ... when bursts of order 8 begin: they soon take no lock. */
 	for (round = 0; round < 1020; round++) {
@@ -934,7 +951,7 @@ static struct kunit_case pcp_cases[] = {
 	KUNIT_CASE(freed_on_another_cpu),
 	KUNIT_CASE(one_block_for_a_single_request),
 	KUNIT_CASE(pressure_takes_it_back),
-	KUNIT_CASE(the_longest_list_goes_first),
+	KUNIT_CASE(the_longest_unused_list_goes_first),
 	KUNIT_CASE(an_old_list_gives_way),
 	KUNIT_CASE(who_only_allocates_keeps_nothing_old),
 	KUNIT_CASE(a_fallback_takes_half),
