@@ -501,12 +501,12 @@ static void bench_mixed(void)
 					.xcpu = !n,
 				};
 
+				scnprintf(name, sizeof(name), "%s/order-%u+%u/%s",
+					  n ? "mixed" : "xcpu", s.order, s.order2,
+					  kinds[kind].name);
 				if (n)
-					scnprintf(name, sizeof(name), "mixed/order-%u+%u/%s/cpus-%u",
-						  s.order, s.order2, kinds[kind].name, n);
-				else
-					scnprintf(name, sizeof(name), "xcpu/order-%u+%u/%s",
-						  s.order, s.order2, kinds[kind].name);
+					scnprintf(name + strlen(name), sizeof(name) - strlen(name),
+						  "/cpus-%u", n);
 				if (!wanted(name))
 					continue;
 				size_round(&s);
