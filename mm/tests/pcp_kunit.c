@@ -495,6 +495,17 @@ static void sim_alloc(struct kunit *test, struct sim *cpu, int order, int have, 
 	sim_check(test, cpu);
 }
 
+/* @nr allocations and then as many frees, with memory enough. */
+static void sim_burst(struct kunit *test, struct sim *cpu, int order, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		sim_alloc(test, cpu, order, 99, false, 0);
+	for (i = 0; i < nr; i++)
+		sim_free(test, cpu, order, 0);
+}
+
 static void sim_decay(struct kunit *test, struct sim *cpu)
 {
 	int drain = pcp_large_decay(&cpu->pcp.large);
@@ -592,7 +603,7 @@ static void an_idle_cpu_holds_nothing(struct kunit *test)
 
 static void bursts_take_no_lock(struct kunit *test)
 {
-	int order, burst, round, i;
+	int order, burst, round;
 
 	for (order = FIRST_LARGE; order <= 9; order++) {
 		for (burst = 1; burst <= 8; burst++) {
@@ -606,10 +617,7 @@ static void bursts_take_no_lock(struct kunit *test)
 				/* A burst takes microseconds, a decay comes each second. */
 				if (round % 500 == 499)
 					sim_decay(test, &cpu);
-				for (i = 0; i < burst; i++)
-					sim_alloc(test, &cpu, order, 99, false, 0);
-				for (i = 0; i < burst; i++)
-					sim_free(test, &cpu, order, 0);
+				sim_burst(test, &cpu, order, burst);
 			}
 			/* Of 1000 pairs and more: at most 20. */
 			KUNIT_EXPECT_LE_MSG(test, cpu.holds, 20UL, "order %d, bursts of %d",
@@ -675,10 +683,7 @@ static void pressure_takes_it_back(struct kunit *test)
 		struct sim cpu;
 
 		sim_init(&cpu, 9, 63, 4096, 0);
-		for (i = 0; i < 64; i++)
-			sim_alloc(test, &cpu, 6, 99, false, 0);
-		for (i = 0; i < 64; i++)
-			sim_free(test, &cpu, 6, 0);
+		sim_burst(test, &cpu, 6, 64);
 		start = cpu.pcp.large.limit;
 		KUNIT_ASSERT_EQ(test, cpu.pcp.large.count, 4096);
 
@@ -737,15 +742,12 @@ static void the_longest_unused_list_goes_first(struct kunit *test)
 static void an_old_list_gives_way(struct kunit *test)
 {
 	struct sim cpu;
-	int order, i, round;
+	int order, round;
 
 	/* All there may be is of orders 4 to 7, and nobody wants it any more ... */
 	sim_init(&cpu, 9, 63, 4096, 0);
 	for (order = 4; order < 8; order++) {
-		for (i = 0; i < 1024 >> order; i++)
-			sim_alloc(test, &cpu, order, 99, false, 0);
-		for (i = 0; i < 1024 >> order; i++)
-			sim_free(test, &cpu, order, 0);
+		sim_burst(test, &cpu, order, 1024 >> order);
 		KUNIT_EXPECT_LE(test, 1024 >> order, cpu.m.nr[order]);
 	}
 
@@ -753,10 +755,7 @@ static void an_old_list_gives_way(struct kunit *test)
 	for (round = 0; round < 1020; round++) {
 		if (round == 20)
 			cpu.holds = 0;
-		for (i = 0; i < 8; i++)
-			sim_alloc(test, &cpu, 8, 99, false, 0);
-		for (i = 0; i < 8; i++)
-			sim_free(test, &cpu, 8, 0);
+		sim_burst(test, &cpu, 8, 8);
 	}
 	KUNIT_EXPECT_LE(test, cpu.holds, 20UL);
 }
@@ -767,10 +766,7 @@ static void who_only_allocates_keeps_nothing_old(struct kunit *test)
 	int i, run;
 
 	sim_init(&cpu, 9, 63, 4096, 0);
-	for (i = 0; i < 8; i++)
-		sim_alloc(test, &cpu, 8, 99, false, 0);
-	for (i = 0; i < 8; i++)
-		sim_free(test, &cpu, 8, 0);
+	sim_burst(test, &cpu, 8, 8);
 	KUNIT_ASSERT_EQ(test, cpu.m.nr[8], 8);
 
 	for (run = 0; run < 10; run++) {
